@@ -1,0 +1,36 @@
+/* Certified bounds on the gap [theory: certified bounds]. */
+#ifndef MOEGEOM_BOUND_H
+#define MOEGEOM_BOUND_H
+
+#include <moegeom/export.h>
+#include <moegeom/status.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The margin condition P(Delta <= t) <= C t^alpha for 0 < t <= t0. */
+typedef struct moeg_margin_condition {
+    double C;     /**< >= 0, finite. */
+    double alpha; /**< > 0, finite. */
+    double t0;    /**< > 0; infinity if it holds for every t. */
+} moeg_margin_condition;
+
+/** The bounded form |L_tau - L_0| <= 4 B (B + M) (K - 1) [ C Gamma(alpha + 1) tau^alpha + exp(-t0/tau) ], SOFTMAX
+ * gates, both mixings: a proven bound, no estimate [P1 theorem on the soft-to-hard gap].
+ *
+ * @param K      experts, at least 2
+ * @param B      bound on |f_k(X)| for every k, >= 0
+ * @param M      bound on |m(X)|, >= 0
+ * @param tau    (ntau), >= 0, finite
+ * @param bound  (ntau); +inf where it overflows (still a true bound), 0 at tau = 0
+ * @return #MOEG_OK; #MOEG_EINVAL (the argument that does not fit, named). Thread-safe. */
+MOEG_EXPORT moeg_status moeg_bound_bounded(const moeg_margin_condition *condition, size_t K, double B, double M,
+                                           size_t ntau, const double *tau, double *bound);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,65 @@
+/* Tables of numbers in comma-separated text (RFC 4180), independent of the locale. */
+#ifndef MOEGEOM_CSV_H
+#define MOEGEOM_CSV_H
+
+#include <moegeom/export.h>
+#include <moegeom/status.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A table of numbers. */
+typedef struct moeg_table {
+    size_t rows;    /**< Data rows, the header not counted. */
+    size_t cols;    /**< Columns. */
+    char **names;   /**< Column names (cols of them), or NULL if there was no header. */
+    double *values; /**< (rows x cols), row-major. */
+} moeg_table;
+
+/** Reads a CSV file of numbers.
+ *
+ * The first row is a header if it holds a field that is no number. Every further field must be a number (decimal or
+ * exponent form, "nan", "inf" and their signs in any case), with blanks around it allowed; quoted fields are
+ * understood; LF and CRLF end a line; a UTF-8 byte-order mark is skipped; blank lines at the end are fine. Numbers are
+ * read as strtod in the C locale does, to the nearest double, whatever the host's locale.
+ * @param table  written on success; to be freed with moeg_table_free()
+ * @return #MOEG_OK; #MOEG_EINVAL (NULL); #MOEG_EIO (cannot open or read: the system's reason);
+ *         #MOEG_EFORMAT (with line and column: a field that is no number, an empty field, a row of another length, an
+ *         unclosed quote, a NUL byte, a repeated or empty column name, a file without data rows); #MOEG_ENOMEM. */
+MOEG_EXPORT moeg_status moeg_csv_read(const char *path, moeg_table *table);
+
+/** Writes a CSV file: header (if names is not NULL), then rows, numbers in the shortest form that reads back to the
+ * same double; "nan", "inf", "-inf" where not finite. The file is written under a temporary name beside it and renamed,
+ * so that no reader sees a half-written file; "-" writes to standard output.
+ *
+ * @param names  cols names, or NULL; a name with a comma, quote or line break is quoted
+ * @param values (rows x cols), row-major
+ * @return #MOEG_OK, #MOEG_EINVAL (NULL; no columns), #MOEG_EIO, #MOEG_ENOMEM. On error the old file is as it was. */
+MOEG_EXPORT moeg_status moeg_csv_write(const char *path, size_t rows, size_t cols, const char *const *names,
+                                       const double *values);
+
+/** Index of the column of that name.
+ *
+ * @return #MOEG_OK; #MOEG_EINVAL (NULL, no header, or no such column: the message lists the names there are). */
+MOEG_EXPORT moeg_status moeg_table_column(const moeg_table *table, const char *name, size_t *column);
+
+/** Frees what a table holds and zeroes it. NULL is fine, and so is a table of zeros. */
+MOEG_EXPORT void moeg_table_free(moeg_table *table);
+
+/** Writes the shortest decimal form of a double that reads back to the same double into text (at least 32 bytes), in
+ * the C locale's notation whatever the host's locale. Thread-safe; never fails. */
+MOEG_EXPORT void moeg_format_double(double value, char text[32]);
+
+/** Reads a double from the whole of a string, blanks around it allowed, in the C locale's notation.
+ *
+ * @return #MOEG_OK; #MOEG_EINVAL (NULL); #MOEG_EFORMAT (no number, or something behind it). A number beyond the range
+ * of double is a format error, not infinity; one below it is the nearest subnormal or zero. */
+MOEG_EXPORT moeg_status moeg_parse_double(const char *text, double *value);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,95 @@
+/* Estimates, their intervals, and the accumulators behind them. */
+#ifndef MOEGEOM_ESTIMATE_H
+#define MOEGEOM_ESTIMATE_H
+
+#include <moegeom/export.h>
+#include <moegeom/options.h>
+#include <moegeom/status.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A number with its error bar. There is no estimate without one, and no false zero: a sampled result to which fewer
+ * than #MOEG_ENOUGH_UNITS units contributed gets a Clopper-Pearson interval where the quantity is a probability, else
+ * infinite limits and an infinite std_error, and the call returns #MOEG_EUNABLE. */
+typedef struct moeg_estimate {
+    double value;          /**< The estimate. NaN if no unit was finished (a canceled run). */
+    double std_error;      /**< Standard error over units; 0 for a deterministic method; infinite where unknown. */
+    double lo;             /**< Lower end of the two-sided interval at `level`, quad_error included. */
+    double hi;             /**< Upper end. */
+    double level;          /**< Confidence level of [lo, hi]. */
+    double quad_error;     /**< Bound estimate of the quadrature error; 0 where nothing is discretised. */
+    uint64_t n;            /**< Units. */
+    uint64_t contributing; /**< Units that felt the event: see the quantity's own comment. */
+    moeg_method method;    /**< What was used; never AUTO. */
+} moeg_estimate;
+
+/** Fewest contributing units for which a normal-theory interval is given. */
+#define MOEG_ENOUGH_UNITS 30
+
+/** Clopper-Pearson interval of a binomial proportion: exact, never shorter than nominal.
+ *
+ * lo is the p with P(Bin(n, p) >= count) = (1 - level)/2 (0 if count = 0), hi the p with
+ * P(Bin(n, p) <= count) = (1 - level)/2 (1 if count = n).
+ * @param count  successes, 0 <= count <= n
+ * @param n      trials, at least 1, at most 2^53
+ * @param level  in (0, 1)
+ * @return #MOEG_OK, #MOEG_EINVAL. Cost: O(sqrt(n)) at worst. Thread-safe. */
+MOEG_EXPORT moeg_status moeg_clopper_pearson(uint64_t count, uint64_t n, double level, double *lo, double *hi);
+
+/** Half-width of the Dvoretzky-Kiefer-Wolfowitz band: sqrt(log(2/(1 - level))/(2 n)).
+ *
+ * With probability at least `level`, an empirical distribution function of n units is nowhere farther than this from
+ * the true one (Massart's constant).
+ * @return #MOEG_OK, #MOEG_EINVAL (n = 0, or level outside (0, 1)). Thread-safe. */
+MOEG_EXPORT moeg_status moeg_dkw(uint64_t n, double level, double *half_width);
+
+/** Means and variances of p variables, in one pass, mergeable: a flat state of moeg_moments_size(p) doubles,
+ * {n, mean (p), M2 (p)}, M2 the sum of squared deviations from the mean. All zeros is the empty state.
+ * Differences that matter are formed per unit before they are added: two large means are never subtracted. */
+MOEG_EXPORT size_t moeg_moments_size(size_t p);
+
+/** Adds n units to a state of p variables, by a two-pass sweep over the units given and Chan's update.
+ *
+ * @param values  (p x stride), variable-major: unit i of variable j at values[j * stride + i]; stride >= n
+ * @return #MOEG_OK, or #MOEG_EINVAL (state NULL, p = 0, stride < n, a value that is not finite, named by its index;
+ *         state untouched). Cost O(n p). */
+MOEG_EXPORT moeg_status moeg_moments_add(size_t p, size_t n, size_t stride, const double *values, double *state);
+
+/** left <- left + right, exactly in n, by Chan's update. Both are states of p variables. Never fails. */
+MOEG_EXPORT void moeg_moments_merge(size_t p, const double *right, double *left);
+
+/** As moeg_moments_size(), with the full covariance: {n, mean (p), M2 (p (p + 1)/2)}, M2 the lower triangle by rows. */
+MOEG_EXPORT size_t moeg_covariance_size(size_t p);
+
+/** As moeg_moments_add(), with the full covariance. Cost O(n p^2). */
+MOEG_EXPORT moeg_status moeg_covariance_add(size_t p, size_t n, size_t stride, const double *values, double *state);
+
+/** As moeg_moments_merge(), with the full covariance. */
+MOEG_EXPORT void moeg_covariance_merge(size_t p, const double *right, double *left);
+
+/** The estimate of a mean from n units: value, Student-t interval at `level`, no false zero.
+ *
+ * @param n             units
+ * @param mean, m2      of the variable (see moeg_moments_size())
+ * @param contributing  units that felt the event; fewer than #MOEG_ENOUGH_UNITS give an infinite error bar
+ * @return #MOEG_OK; #MOEG_EUNABLE (written, with an infinite error bar); #MOEG_EINVAL (level, n = 0, contributing > n);
+ *         #MOEG_ERANGE (mean or m2 not finite). */
+MOEG_EXPORT moeg_status moeg_estimate_mean(uint64_t n, double mean, double m2, uint64_t contributing, double level,
+                                           moeg_method method, moeg_estimate *out);
+
+/** The estimate of a probability from `count` of n units: Clopper-Pearson interval, std_error sqrt(p (1 - p)/n).
+ *
+ * With count = 0 (or n) std_error is 0 but the interval is not: read the interval. contributing = count.
+ * @return #MOEG_OK, #MOEG_EINVAL as moeg_clopper_pearson(). */
+MOEG_EXPORT moeg_status moeg_estimate_proportion(uint64_t count, uint64_t n, double level, moeg_method method,
+                                                 moeg_estimate *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

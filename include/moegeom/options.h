@@ -1,0 +1,61 @@
+/* Options common to everything that samples. */
+#ifndef MOEGEOM_OPTIONS_H
+#define MOEGEOM_OPTIONS_H
+
+#include <moegeom/export.h>
+#include <moegeom/status.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** How a number is, or was, computed. */
+typedef enum moeg_method {
+    MOEG_METHOD_AUTO = 0, /**< LINE where law and router allow it, else MC. Never in a result. */
+    MOEG_METHOD_MC = 1,   /**< One unit = one row. Under an empirical law: every row of the data once. */
+    MOEG_METHOD_LINE = 2  /**< One unit = one line; where one line suffices, exact up to quadrature. */
+} moeg_method;
+
+/** The name of a method ("mc"), as a static string; "unknown" outside the list. Thread-safe; never fails. */
+MOEG_EXPORT const char *moeg_method_name(moeg_method method);
+
+/** Called as units are finished, never twice at the same time, but from any worker thread.
+ *
+ * @param done   units finished so far in this run
+ * @param total  units of this run
+ * @param user   moeg_sampling::progress_user
+ * @return 0 to go on; anything else cancels the run, which then returns #MOEG_ECANCELED. */
+typedef int (*moeg_progress)(uint64_t done, uint64_t total, void *user);
+
+struct moeg_runner;
+
+/** How to sample. Get one from moeg_sampling_default() and change what differs.
+ *
+ * Results depend only on (inputs, seed, n): bit for bit the same, on one build and processor type, for any number of
+ * threads, any runner and any cut into parts (`docs/architecture.md`, Reproducibility). */
+typedef struct moeg_sampling {
+    uint64_t seed; /**< All 64 bits count. Default 1. */
+    uint64_t n;    /**< Units in total; default 2^14, at least 1. An empirical law always uses each of its rows once. */
+    moeg_method method;               /**< Default #MOEG_METHOD_AUTO. */
+    double level;                     /**< Confidence level of intervals, in (0, 1). Default 0.95. */
+    int max_threads;                  /**< 0, the default: as OpenMP decides (OMP_NUM_THREADS). */
+    const struct moeg_runner *runner; /**< NULL, the default: OpenMP threads of this process. Not owned. */
+    moeg_progress progress;           /**< NULL, the default: none. */
+    void *progress_user;              /**< Handed to progress. */
+} moeg_sampling;
+
+/** The default options. Thread-safe; never fails. */
+MOEG_EXPORT moeg_sampling moeg_sampling_default(void);
+
+/** Whether the options make sense: n >= 1, a known method, 0 < level < 1, max_threads >= 0.
+ *
+ * Every function that takes options checks them with this.
+ * @return #MOEG_OK, or #MOEG_EINVAL (options NULL, or the first field that does not fit, named). */
+MOEG_EXPORT moeg_status moeg_sampling_check(const moeg_sampling *options);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,72 @@
+/* Soft risk L_tau, hard risk L_0 and the gap between them [theory: risks]. */
+#ifndef MOEGEOM_RISK_H
+#define MOEGEOM_RISK_H
+
+#include <moegeom/estimate.h>
+#include <moegeom/export.h>
+#include <moegeom/job.h>
+#include <moegeom/law.h>
+#include <moegeom/moe.h>
+#include <moegeom/options.h>
+#include <moegeom/status.h>
+#include <moegeom/teacher.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** How the experts' outputs are mixed before they are judged. */
+typedef enum moeg_mixing {
+    MOEG_MIX_OUTPUT = 0, /**< L_tau = E |m - sum_k g_k f_k|^2 */
+    MOEG_MIX_LOSS = 1    /**< L_tau = E sum_k g_k |m - f_k|^2 */
+} moeg_mixing;
+
+/** Soft risks L_tau, the hard risk L_0 = E |m - f_{k*}|^2 and the gaps G(tau) = L_tau - L_0, from one pass.
+ *
+ * The gap is formed row by row as -2 D.(m - f_{k*}) + |D|^2, D = sum_{k != k*} g_k (f_k - f_{k*}) (output mixing):
+ * L_tau and L_0 are never subtracted. Noise of Y around m adds a constant to both risks; it is not in them.
+ *
+ * Method LINE (AUTO where it applies: K = 2, affine router, constant or affine experts, teacher of one such expert,
+ * Gaussian law): given s = a_1 - a_2 all is Gaussian with closed moments, and the one remaining integral is a graded
+ * quadrature; std_error is 0 and quad_error says how exact. Method MC: units are rows; `contributing` of a gap counts
+ * the rows with Delta <= 45 tau, which alone feel the temperature: fewer than #MOEG_ENOUGH_UNITS of them give that gap
+ * (and that soft risk) an infinite error bar and the call #MOEG_EUNABLE, never a false zero. Rows beyond are skipped
+ * under a sampled law; under an empirical law every row is summed, so that the sums over the data are exact.
+ * @param ntau  temperatures, at least 1
+ * @param tau   (ntau), each 0 or in [1e-300, 1e300], in any order; the gap at 0 is exactly 0
+ * @param hard  one estimate, or NULL
+ * @param soft  (ntau), or NULL
+ * @param gap   (ntau), or NULL
+ * @param gap_covariance  (ntau x ntau) of the gap estimates, or NULL; zeros for a deterministic method
+ * @return #MOEG_OK; #MOEG_EUNABLE, #MOEG_ECANCELED (written); #MOEG_EINVAL (also dimensions that do not fit, a data
+ *         teacher without its empirical law); #MOEG_EUNSUPPORTED (LINE where it does not apply); #MOEG_ERANGE (an
+ *         overflow); #MOEG_ENOMEM. Memory independent of n. Cost per row O(d^2 + K m d + ntau K m). */
+MOEG_EXPORT moeg_status moeg_risk_curve(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,
+                                        moeg_mixing mixing, size_t ntau, const double *tau, const moeg_sampling *s,
+                                        moeg_estimate *hard, moeg_estimate *soft, moeg_estimate *gap,
+                                        double *gap_covariance);
+
+/** The gaps alone: moeg_risk_curve() without the rest. */
+MOEG_EXPORT moeg_status moeg_risk_gap(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,
+                                      moeg_mixing mixing, size_t ntau, const double *tau, const moeg_sampling *s,
+                                      moeg_estimate *gap);
+
+/** The job behind moeg_risk_curve() with method MC, for cutting, extending and spreading a run. Keeps its objects
+ * alive.
+ * @return as moeg_risk_curve(). */
+MOEG_EXPORT moeg_status moeg_risk_job_create(moeg_job **job, const moeg_moe *moe, const moeg_teacher *teacher,
+                                             const moeg_law *law, moeg_mixing mixing, size_t ntau, const double *tau,
+                                             const moeg_sampling *s);
+
+/** Results of such a job from what was done of it; outputs as moeg_risk_curve().
+ * @return #MOEG_OK; #MOEG_EUNABLE; #MOEG_EINVAL (not such a job, a level outside (0, 1)); #MOEG_ERANGE. */
+MOEG_EXPORT moeg_status moeg_risk_job_result(const moeg_job *job, const moeg_partial *partial, double level,
+                                             moeg_estimate *hard, moeg_estimate *soft, moeg_estimate *gap,
+                                             double *gap_covariance);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,38 @@
+/* The vector kernels: plain loops compiled for several instruction sets, the best one picked at run time.
+ *
+ * Blocks are variable-major: value of variable j in unit i at x[j * stride + i]; stride is a multiple of MOEG_LANES and
+ * buffers are 64-byte aligned. Every lane is computed by the same operations in the same order wherever it stands in
+ * the block, so a unit's results do not depend on its neighbours or on n. */
+#ifndef MOEG_BASE_KERNEL_H
+#define MOEG_BASE_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define MOEG_LANES 8
+
+/* n rounded up to a multiple of MOEG_LANES. */
+static inline size_t moeg_round_lanes(size_t n)
+{
+    return (n + MOEG_LANES - 1) / MOEG_LANES * MOEG_LANES;
+}
+
+/* out[k, i] = b[k] + W[k, 0] x[0, i] + W[k, 1] x[1, i] + …, in this order, for all i < stride.
+ * W (K x d) row-major; b (K), or NULL for 0; x (d x stride); out (K x stride). */
+void moeg_kernel_affine(size_t K, size_t d, const double *W, const double *b, size_t stride, const double *x,
+                        double *out);
+
+/* y[i] = exp(x[i]) for x[i] <= 0 or -inf, 0 below -708 (subnormal results are not needed where this is used), within 4
+ * ulp elsewhere; n a multiple of MOEG_LANES; y may be x. */
+void moeg_kernel_exp(size_t n, const double *x, double *y);
+
+/* Uniforms (moegeom/stream.h): u[j * stride + i] = draw j of unit first + i, for j < q, i < stride. */
+void moeg_kernel_uniforms(uint64_t seed, uint32_t id, uint64_t first, size_t q, size_t stride, double *u);
+
+/* Normals, likewise. */
+void moeg_kernel_normals(uint64_t seed, uint32_t id, uint64_t first, size_t q, size_t stride, double *z);
+
+/* The name of the instruction set picked: "avx512", "avx2" or "generic". */
+const char *moeg_kernel_name(void);
+
+#endif

@@ -1,0 +1,2 @@
+/* The chapter in one page: see docs/architecture.md. */
+typedef int moeg_model_chapter;

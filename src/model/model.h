@@ -1,0 +1,66 @@
+/* What the chapters below see of laws, routers, experts, mixtures and teachers: blocks, reference counts, closed forms.
+ *
+ * A block is variable-major (base/kernel.h): x (d x stride), stride a multiple of MOEG_LANES; all `stride` units are
+ * computed, of which the first n are wanted; the others hold finite values. Workspaces are doubles, 64-byte aligned. */
+#ifndef MOEG_MODEL_MODEL_H
+#define MOEG_MODEL_MODEL_H
+
+#include <moegeom/expert.h>
+#include <moegeom/law.h>
+#include <moegeom/moe.h>
+#include <moegeom/router.h>
+#include <moegeom/teacher.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One more reference; returned for convenience. The matching release is the public free. */
+moeg_law *moeg_law_retain(const moeg_law *law);
+moeg_router *moeg_router_retain(const moeg_router *router);
+moeg_expert *moeg_expert_retain(const moeg_expert *expert);
+moeg_moe *moeg_moe_retain(const moeg_moe *moe);
+moeg_teacher *moeg_teacher_retain(const moeg_teacher *teacher);
+
+/* Rows of a block whose working set is `doubles_per_row`: the largest power of two in [64, 4096] that keeps it within
+ * 256 KiB (64 if none does). A function of the problem's shape only: results depend on it. */
+size_t moeg_block_rows(size_t doubles_per_row);
+
+/* x of samples first .. first + stride - 1 (an empirical law repeats its last row past n; first + n <= rows there). */
+size_t moeg_law_workspace(const moeg_law *law, size_t stride);
+void moeg_law_draw(const moeg_law *law, uint64_t seed, uint64_t first, size_t n, size_t stride, double *x,
+                   double *workspace);
+
+/* 1 and the parts of a Gaussian law, or 0 for another law. They belong to the law. */
+int moeg_law_gaussian_parts(const moeg_law *law, const double **mean, const double **covariance);
+
+/* Logits a (K x stride). */
+void moeg_router_logits_block(const moeg_router *router, size_t stride, const double *x, double *a);
+
+/* Best expert and margin of each unit of a block of logits. Returns n, or the first unit (below n) whose logits hold a
+ * NaN or +inf or whose margin overflows. best (stride), margin (stride). */
+size_t moeg_margin_block(size_t K, size_t n, size_t stride, const double *a, uint32_t *best, double *margin);
+
+/* 1 and W (K x d), b (K) of an affine router, or 0 for another router. They belong to the router. */
+int moeg_router_affine_parts(const moeg_router *router, const double **W, const double **b);
+
+/* Outputs y (m x stride). */
+size_t moeg_expert_workspace(const moeg_expert *expert, size_t stride);
+void moeg_expert_forward_block(const moeg_expert *expert, size_t stride, const double *x, double *y, double *workspace);
+
+/* m(x) of a block: y (m x stride). `first` is the number of the first unit. */
+size_t moeg_teacher_workspace(const moeg_teacher *teacher, size_t stride);
+void moeg_teacher_mean_block(const moeg_teacher *teacher, uint64_t first, size_t n, size_t stride, const double *x,
+                             double *y, double *workspace);
+
+/* Dimension of x that the teacher wants; 0 if it looks at the row number only. */
+size_t moeg_teacher_dim(const moeg_teacher *teacher);
+
+/* Rows of a data teacher; 0 for any other. */
+uint64_t moeg_teacher_rows(const moeg_teacher *teacher);
+
+/* The expert of a teacher made from one, or NULL. It belongs to the teacher. */
+const moeg_expert *moeg_teacher_expert(const moeg_teacher *teacher);
+
+/* 0 if tau is 0 or in [1e-300, 1e300], else MOEG_EINVAL with a message naming `function` and `name`. */
+moeg_status moeg_check_tau(const char *function, const char *name, double tau);
+
+#endif
