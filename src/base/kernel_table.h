@@ -1,0 +1,27 @@
+/* The kernels of one instruction set, and the choice between the sets. */
+#ifndef MOEG_BASE_KERNEL_TABLE_H
+#define MOEG_BASE_KERNEL_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct moeg_kernel_table {
+    const char *name;
+    void (*affine)(size_t K, size_t d, const double *W, const double *b, size_t stride, const double *x, double *out);
+    void (*exp)(size_t n, const double *x, double *y);
+    /* Draws 2 pair .. 2 pair + q - 1. */
+    void (*uniforms)(uint64_t seed, uint32_t id, uint64_t first, uint32_t pair, size_t q, size_t stride, double *u);
+    void (*normals)(uint64_t seed, uint32_t id, uint64_t first, uint32_t pair, size_t q, size_t stride, double *z);
+    /* For the tests: the parts of a normal. y[i] = log(x[i]) for normal x in (0, 1); s[i] = sin(2 pi v[i]) and
+     * c[i] = cos(2 pi v[i]) for v in [0, 1]. n a multiple of MOEG_LANES. */
+    void (*log)(size_t n, const double *x, double *y);
+    void (*sincos)(size_t n, const double *v, double *s, double *c);
+} moeg_kernel_table;
+
+/* The sets that this processor has, from the plainest (always there) to the best; NULL past the last. */
+const moeg_kernel_table *moeg_kernel_available(size_t index);
+
+/* The best of them: the one behind kernel.h. */
+const moeg_kernel_table *moeg_kernel_best(void);
+
+#endif
