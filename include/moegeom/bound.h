@@ -1,4 +1,5 @@
-/* Certified bounds on the gap [theory: certified bounds]. */
+/** @file
+ * Certified bounds on the gap [theory: certified bounds]. */
 #ifndef MOEGEOM_BOUND_H
 #define MOEGEOM_BOUND_H
 

@@ -1,4 +1,5 @@
-/* Boundary mass BM(w) = P(Delta(X) <= w): how much probability sits near a routing tie [theory: boundary mass]. */
+/** @file
+ * Boundary mass BM(w) = P(Delta(X) <= w): how much probability sits near a routing tie [theory: boundary mass]. */
 #ifndef MOEGEOM_BOUNDARY_H
 #define MOEGEOM_BOUNDARY_H
 

@@ -1,4 +1,5 @@
-/* k-means, read as an affine router. */
+/** @file
+ * k-means, read as an affine router. */
 #ifndef MOEGEOM_CENTROIDS_H
 #define MOEGEOM_CENTROIDS_H
 

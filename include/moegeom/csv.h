@@ -1,4 +1,5 @@
-/* Tables of numbers in comma-separated text (RFC 4180), independent of the locale. */
+/** @file
+ * Tables of numbers in comma-separated text (RFC 4180), independent of the locale. */
 #ifndef MOEGEOM_CSV_H
 #define MOEGEOM_CSV_H
 

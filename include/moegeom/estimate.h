@@ -1,4 +1,5 @@
-/* Estimates, their intervals, and the accumulators behind them. */
+/** @file
+ * Estimates, their intervals, and the accumulators behind them. */
 #ifndef MOEGEOM_ESTIMATE_H
 #define MOEGEOM_ESTIMATE_H
 

@@ -1,4 +1,5 @@
-/* Experts: maps x -> f(x) from R^d to R^m. */
+/** @file
+ * Experts: maps x -> f(x) from R^d to R^m. */
 #ifndef MOEGEOM_EXPERT_H
 #define MOEGEOM_EXPERT_H
 

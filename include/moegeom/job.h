@@ -1,4 +1,5 @@
-/* Jobs: work in fixed blocks, whose results merge to the same bits however it was cut.
+/** @file
+ * Jobs: work in fixed blocks, whose results merge to the same bits however it was cut.
  *
  * A job is {units, block size, a flat state of doubles, block(), merge()}. Block b holds units [b B, min((b + 1) B,
  * n)). A partial result over a range of blocks holds the states of the maximal dyadic nodes of the range: node (l, i)
@@ -101,9 +102,10 @@ MOEG_EXPORT moeg_status moeg_partial_import(const moeg_job *job, size_t size, co
  * run() must finish blocks first .. end - 1 of the job, anywhere and in any order, and return them merged: a runner
  * cuts the range, has each part run by #moeg_runner_openmp (its run()), and merges with moeg_partial_merge(). */
 typedef struct moeg_runner {
+    /** Runs blocks first .. end - 1 of the job; the result belongs to the caller. */
     moeg_status (*run)(const struct moeg_runner *self, const moeg_job *job, const moeg_sampling *s, uint64_t first,
                        uint64_t end, moeg_partial **partial);
-    void *user;
+    void *user; /**< The runner's own. */
 } moeg_runner;
 
 /** The default runner: OpenMP threads of this process. */

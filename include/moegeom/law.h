@@ -1,4 +1,5 @@
-/* Laws: distributions of the input x, each a map from latents. */
+/** @file
+ * Laws: distributions of the input x, each a map from latents. */
 #ifndef MOEGEOM_LAW_H
 #define MOEGEOM_LAW_H
 

@@ -1,4 +1,5 @@
-/* The exact leading term of the gap as tau -> 0 [theory: leading term]. */
+/** @file
+ * The exact leading term of the gap as tau -> 0 [theory: leading term]. */
 #ifndef MOEGEOM_LEADING_H
 #define MOEGEOM_LEADING_H
 

@@ -1,4 +1,5 @@
-/* The mixture: router, gate and experts. */
+/** @file
+ * The mixture: router, gate and experts. */
 #ifndef MOEGEOM_MOE_H
 #define MOEGEOM_MOE_H
 

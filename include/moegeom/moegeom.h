@@ -1,4 +1,5 @@
-/* libmoegeom: the geometry of mixture-of-experts routing. This header is the one that users are promised. */
+/** @file
+ * libmoegeom: the geometry of mixture-of-experts routing. This header is the one that users are promised. */
 #ifndef MOEGEOM_MOEGEOM_H
 #define MOEGEOM_MOEGEOM_H
 

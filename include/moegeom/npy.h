@@ -1,4 +1,5 @@
-/* Arrays in NumPy's .npy format, versions 1 to 3. */
+/** @file
+ * Arrays in NumPy's .npy format, versions 1 to 3. */
 #ifndef MOEGEOM_NPY_H
 #define MOEGEOM_NPY_H
 

@@ -1,4 +1,5 @@
-/* Options common to everything that samples. */
+/** @file
+ * Options common to everything that samples. */
 #ifndef MOEGEOM_OPTIONS_H
 #define MOEGEOM_OPTIONS_H
 

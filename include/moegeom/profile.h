@@ -1,4 +1,5 @@
-/* Profiled experts: the best experts for a fixed partition. */
+/** @file
+ * Profiled experts: the best experts for a fixed partition. */
 #ifndef MOEGEOM_PROFILE_H
 #define MOEGEOM_PROFILE_H
 

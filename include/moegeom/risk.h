@@ -1,4 +1,5 @@
-/* Soft risk L_tau, hard risk L_0 and the gap between them [theory: risks]. */
+/** @file
+ * Soft risk L_tau, hard risk L_0 and the gap between them [theory: risks]. */
 #ifndef MOEGEOM_RISK_H
 #define MOEGEOM_RISK_H
 

@@ -1,4 +1,5 @@
-/* Routers: logits, margins, ordered top-k, gates. Ties break to the lowest index, always. */
+/** @file
+ * Routers: logits, margins, ordered top-k, gates. Ties break to the lowest index, always. */
 #ifndef MOEGEOM_ROUTER_H
 #define MOEGEOM_ROUTER_H
 

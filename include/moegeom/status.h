@@ -1,4 +1,5 @@
-/* Statuses of every fallible call, and the sentence that goes with the last failure. */
+/** @file
+ * Statuses of every fallible call, and the sentence that goes with the last failure. */
 #ifndef MOEGEOM_STATUS_H
 #define MOEGEOM_STATUS_H
 

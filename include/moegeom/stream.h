@@ -1,4 +1,5 @@
-/* Counter-based random streams: Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011; Random123).
+/** @file
+ * Counter-based random streams: Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011; Random123).
  *
  * Draw j of unit i under (seed, id) is a pure function of these four numbers, so any part of a run can be made
  * anywhere, in any order, with the same bits. The counter is {i mod 2^32, i div 2^32, j div 2, id}, the key is the

@@ -1,4 +1,5 @@
-/* Teachers: the regression function m(x) = E[Y | X = x]. */
+/** @file
+ * Teachers: the regression function m(x) = E[Y | X = x]. */
 #ifndef MOEGEOM_TEACHER_H
 #define MOEGEOM_TEACHER_H
 

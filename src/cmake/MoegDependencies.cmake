@@ -1,7 +1,7 @@
 # Libraries. OpenBLAS stands before GSL wherever both are linked: libgslcblas, which GSL pulls in, has the same names.
-find_package(PkgConfig REQUIRED)
-pkg_check_modules(OPENBLAS REQUIRED IMPORTED_TARGET openblas)
-pkg_check_modules(LAPACKE REQUIRED IMPORTED_TARGET lapacke)
+set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON) # for a project that takes this one in by add_subdirectory()
+find_package(MoegLinalg REQUIRED COMPONENTS OpenBLAS LAPACKE)
 find_package(GSL 2.7 REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS C)
 find_path(RANDOM123_INCLUDE_DIR Random123/philox.h REQUIRED)
+mark_as_advanced(RANDOM123_INCLUDE_DIR)

@@ -1,1 +1,7 @@
-# (see below)
+# Target docs: the public API as HTML in docs/html of the build tree. Any warning of Doxygen is an error.
+find_package(Doxygen QUIET)
+if(DOXYGEN_FOUND AND PROJECT_IS_TOP_LEVEL)
+    configure_file(${PROJECT_SOURCE_DIR}/docs/Doxyfile.in ${PROJECT_BINARY_DIR}/docs/Doxyfile @ONLY)
+    add_custom_target(docs COMMAND Doxygen::doxygen ${PROJECT_BINARY_DIR}/docs/Doxyfile
+        WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/docs COMMENT "Doxygen: docs/html/index.html" VERBATIM)
+endif()
