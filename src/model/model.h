@@ -29,14 +29,15 @@ size_t moeg_law_workspace(const moeg_law *law, size_t stride);
 void moeg_law_draw(const moeg_law *law, uint64_t seed, uint64_t first, size_t n, size_t stride, double *x,
                    double *workspace);
 
-/* 1 and the parts of a Gaussian law, or 0 for another law. They belong to the law. */
+/* 1 and the parts of a Gaussian law, or 0 for another law. They belong to the law. *mean (d) is never NULL; *covariance
+ * (d x d) is exactly symmetric, and NULL for the identity, which is not kept. */
 int moeg_law_gaussian_parts(const moeg_law *law, const double **mean, const double **covariance);
 
-/* Logits a (K x stride). */
+/* Logits a (K x stride): -inf for a masked expert, NaN or +inf where one overflows, in either direction. */
 void moeg_router_logits_block(const moeg_router *router, size_t stride, const double *x, double *a);
 
 /* Best expert and margin of each unit of a block of logits. Returns n, or the first unit (below n) whose logits hold a
- * NaN or +inf or whose margin overflows. best (stride), margin (stride). */
+ * NaN or +inf or no finite one, or whose margin overflows. best (stride), margin (stride). */
 size_t moeg_margin_block(size_t K, size_t n, size_t stride, const double *a, uint32_t *best, double *margin);
 
 /* 1 and W (K x d), b (K) of an affine router, or 0 for another router. They belong to the router. */
@@ -45,6 +46,11 @@ int moeg_router_affine_parts(const moeg_router *router, const double **W, const 
 /* Outputs y (m x stride). */
 size_t moeg_expert_workspace(const moeg_expert *expert, size_t stride);
 void moeg_expert_forward_block(const moeg_expert *expert, size_t stride, const double *x, double *y, double *workspace);
+
+/* Outputs y (m x stride) of the mixture; NaN where a logit overflows. */
+size_t moeg_moe_workspace(const moeg_moe *moe, size_t stride);
+void moeg_moe_forward_block(const moeg_moe *moe, double tau, size_t stride, const double *x, double *y,
+                            double *workspace);
 
 /* m(x) of a block: y (m x stride). `first` is the number of the first unit. */
 size_t moeg_teacher_workspace(const moeg_teacher *teacher, size_t stride);

@@ -1,0 +1,73 @@
+#include "base/error.h"
+#include "base/kernel.h"
+#include "base/memory.h"
+#include "model/block.h"
+#include "model/law_kind.h"
+
+#include <inttypes.h>
+
+moeg_law *moeg_law_retain(const moeg_law *law)
+{
+    return moeg_object_retain(law);
+}
+
+void moeg_law_free(moeg_law *law)
+{
+    if (moeg_object_release(law))
+        moeg_release(law);
+}
+
+size_t moeg_law_dim(const moeg_law *law)
+{
+    return law == NULL ? 0 : law->dim;
+}
+
+uint64_t moeg_law_rows(const moeg_law *law)
+{
+    return law == NULL ? 0 : law->rows;
+}
+
+size_t moeg_law_workspace(const moeg_law *law, size_t stride)
+{
+    return law->kind->workspace(law, stride);
+}
+
+void moeg_law_draw(const moeg_law *law, uint64_t seed, uint64_t first, size_t n, size_t stride, double *x,
+                   double *workspace)
+{
+    law->kind->draw(law, seed, first, n, stride, x, workspace);
+}
+
+static moeg_status check_range(const char *function, const moeg_law *law, uint64_t first, size_t n)
+{
+    const uint64_t rows = law->rows != 0 ? law->rows : UINT64_MAX;
+    if (n > rows || first > rows - n)
+        return moeg_fail(MOEG_EINVAL, "%s: samples %" PRIu64 " .. %" PRIu64 " + %zu - 1 go past the end at %" PRIu64,
+                         function, first, first, n, rows);
+    return MOEG_OK;
+}
+
+moeg_status moeg_law_sample(const moeg_law *law, uint64_t seed, uint64_t first, size_t n, double *x)
+{
+    static const char function[] = "law_sample";
+    moeg_status status = moeg_check_pointer(function, "law", law);
+    if (status == MOEG_OK)
+        status = check_range(function, law, first, n);
+    if (status == MOEG_OK)
+        status = moeg_check_array(function, "x", n, law->dim, x);
+    if (status != MOEG_OK || n == 0)
+        return status;
+
+    const size_t d = law->dim;
+    double *block = moeg_alloc(d * MOEG_TILE + moeg_law_workspace(law, MOEG_TILE), sizeof *block);
+    if (block == NULL)
+        return moeg_fail_memory(function);
+    for (size_t done = 0; done < n; done += MOEG_TILE) {
+        const size_t rows = n - done < MOEG_TILE ? n - done : MOEG_TILE;
+        const size_t stride = moeg_round_lanes(rows);
+        moeg_law_draw(law, seed, first + done, rows, stride, block, block + d * MOEG_TILE);
+        moeg_block_unpack(rows, d, block, stride, x + done * d);
+    }
+    moeg_release(block);
+    return MOEG_OK;
+}

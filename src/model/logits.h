@@ -1,0 +1,24 @@
+/* One row of K logits, each finite or -inf: what the public functions do to many, and routers and mixtures to tiles. */
+#ifndef MOEG_MODEL_LOGITS_H
+#define MOEG_MODEL_LOGITS_H
+
+#include <moegeom/status.h>
+#include <stddef.h>
+
+/* MOEG_OK; MOEG_EINVAL for a NaN or +inf, by row and expert; MOEG_EDOM for a row with fewer than `wanted` finite
+ * logits. */
+moeg_status moeg_check_logits(const char *function, size_t n, size_t K, const double *logits, size_t wanted);
+
+/* The same for one row, of which the messages say that it is row `row`. */
+moeg_status moeg_check_finite_logits(const char *function, size_t row, size_t K, const double *logits, size_t wanted);
+
+/* *margin = a_(1) - a_(2), +inf if a_(2) = -inf. 0 if the difference of two finite logits overflows. */
+int moeg_margin_row(size_t K, const double *logits, double *margin);
+
+/* The k largest in order, ties to the lowest index; at least k are finite. */
+void moeg_top_row(size_t K, const double *logits, size_t k, size_t *index);
+
+/* Gates at temperature tau; at least one logit is finite; gates may be logits. */
+void moeg_softmax_row(size_t K, const double *logits, double tau, double *gates);
+
+#endif

@@ -1,0 +1,189 @@
+/* x -> sum_k g_k(x) f_k(x), the experts in ascending order. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "model/block.h"
+#include "model/logits.h"
+#include "model/map.h"
+#include "model/model.h"
+#include "model/object.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+struct moeg_moe {
+    moeg_object object;
+    moeg_router *router;
+    size_t outputs;
+    moeg_expert *experts[]; /* (K) */
+};
+
+moeg_moe *moeg_moe_retain(const moeg_moe *moe)
+{
+    return moeg_object_retain(moe);
+}
+
+void moeg_moe_free(moeg_moe *moe)
+{
+    if (!moeg_object_release(moe))
+        return;
+    for (size_t k = 0; k < moeg_router_experts(moe->router); k++)
+        moeg_expert_free(moe->experts[k]);
+    moeg_router_free(moe->router);
+    moeg_release(moe);
+}
+
+static moeg_status check_experts(const char *function, const moeg_router *router, moeg_expert *const *experts)
+{
+    const size_t d = moeg_router_dim(router);
+    for (size_t k = 0; k < moeg_router_experts(router); k++) {
+        if (experts[k] == NULL)
+            return moeg_fail(MOEG_EINVAL, "%s: experts[%zu] must not be NULL", function, k);
+        if (moeg_expert_dim(experts[k]) != d)
+            return moeg_fail(MOEG_EINVAL, "%s: experts[%zu] must have the router's d = %zu, got %zu", function, k, d,
+                             moeg_expert_dim(experts[k]));
+        if (moeg_expert_outputs(experts[k]) != moeg_expert_outputs(experts[0]))
+            return moeg_fail(MOEG_EINVAL, "%s: experts[%zu] must have the m = %zu of experts[0], got %zu", function, k,
+                             moeg_expert_outputs(experts[0]), moeg_expert_outputs(experts[k]));
+    }
+    return MOEG_OK;
+}
+
+moeg_status moeg_moe_create(moeg_moe **moe, moeg_router *router, moeg_gate gate, moeg_expert *const *experts)
+{
+    static const char function[] = "moe";
+    moeg_status status = moeg_check_pointer(function, "moe", moe);
+    if (status == MOEG_OK)
+        status = moeg_check_pointer(function, "router", router);
+    if (status == MOEG_OK)
+        status = moeg_check_pointer(function, "experts", experts);
+    if (status == MOEG_OK && gate != MOEG_GATE_SOFTMAX)
+        status = moeg_fail(MOEG_EINVAL, "%s: gate must be MOEG_GATE_SOFTMAX, got %d", function, (int)gate);
+    if (status == MOEG_OK)
+        status = check_experts(function, router, experts);
+    if (status != MOEG_OK)
+        return status;
+
+    const size_t K = moeg_router_experts(router);
+    _Static_assert(sizeof(moeg_expert *) <= sizeof(double), "experts take the room of doubles");
+    moeg_moe *made = moeg_object_alloc(sizeof *made, K);
+    if (made == NULL)
+        return moeg_fail_memory(function);
+    made->router = moeg_router_retain(router);
+    made->outputs = moeg_expert_outputs(experts[0]);
+    for (size_t k = 0; k < K; k++)
+        made->experts[k] = moeg_expert_retain(experts[k]);
+    *moe = made;
+    return MOEG_OK;
+}
+
+size_t moeg_moe_dim(const moeg_moe *moe)
+{
+    return moe == NULL ? 0 : moeg_router_dim(moe->router);
+}
+
+size_t moeg_moe_outputs(const moeg_moe *moe)
+{
+    return moe == NULL ? 0 : moe->outputs;
+}
+
+const moeg_router *moeg_moe_router(const moeg_moe *moe)
+{
+    return moe == NULL ? NULL : moe->router;
+}
+
+const moeg_expert *moeg_moe_expert(const moeg_moe *moe, size_t k)
+{
+    return moe == NULL || k >= moeg_router_experts(moe->router) ? NULL : moe->experts[k];
+}
+
+/* Gates (K x stride), outputs of one expert (m x stride), its workspace, one row of K. */
+size_t moeg_moe_workspace(const moeg_moe *moe, size_t stride)
+{
+    const size_t K = moeg_router_experts(moe->router);
+    size_t largest = 0;
+    for (size_t k = 0; k < K; k++) {
+        const size_t workspace = moeg_expert_workspace(moe->experts[k], stride);
+        largest = workspace > largest ? workspace : largest;
+    }
+    return (K + moe->outputs) * stride + largest + K;
+}
+
+/* Logits to gates in place; gates of NaN where a logit overflowed. */
+static void gates_block(size_t K, double tau, size_t stride, double *a, double *row)
+{
+    for (size_t i = 0; i < stride; i++) {
+        int is_good = 1;
+        for (size_t k = 0; k < K; k++) {
+            row[k] = a[k * stride + i];
+            is_good &= row[k] <= DBL_MAX;
+        }
+        if (is_good)
+            moeg_softmax_row(K, row, tau, row);
+        for (size_t k = 0; k < K; k++)
+            a[k * stride + i] = is_good ? row[k] : NAN;
+    }
+}
+
+static int all_zero(size_t n, const double *values)
+{
+    for (size_t i = 0; i < n; i++)
+        if (values[i] != 0)
+            return 0;
+    return 1;
+}
+
+void moeg_moe_forward_block(const moeg_moe *moe, double tau, size_t stride, const double *x, double *y,
+                            double *workspace)
+{
+    const size_t K = moeg_router_experts(moe->router), m = moe->outputs;
+    double *gates = workspace, *f = gates + K * stride, *rest = f + m * stride;
+    moeg_router_logits_block(moe->router, stride, x, gates);
+    gates_block(K, tau, stride, gates, rest);
+    memset(y, 0, m * stride * sizeof *y);
+    for (size_t k = 0; k < K; k++) {
+        const double *g = gates + k * stride;
+        if (all_zero(stride, g))
+            continue;
+        moeg_expert_forward_block(moe->experts[k], stride, x, f, rest);
+        /* Left out where the gate is 0, not multiplied by it: there f may have overflowed. */
+        for (size_t j = 0; j < m; j++)
+            for (size_t i = 0; i < stride; i++)
+                y[j * stride + i] += g[i] != 0 ? g[i] * f[j * stride + i] : 0;
+    }
+}
+
+typedef struct moe_at {
+    const moeg_moe *moe;
+    double tau;
+} moe_at;
+
+static void map_block(const void *object, uint64_t first, size_t n, size_t stride, const double *x, double *y,
+                      double *workspace)
+{
+    (void)first;
+    (void)n;
+    const moe_at *at = object;
+    moeg_moe_forward_block(at->moe, at->tau, stride, x, y, workspace);
+}
+
+moeg_status moeg_moe_forward(const moeg_moe *moe, double tau, size_t n, const double *x, double *y)
+{
+    static const char function[] = "moe_forward";
+    moeg_status status = moeg_check_pointer(function, "moe", moe);
+    if (status == MOEG_OK)
+        status = moeg_check_tau(function, "tau", tau);
+    if (status != MOEG_OK)
+        return status;
+    const moe_at at = {moe, tau};
+    const moeg_map map = {
+        .function = function,
+        .value = "the value, or a logit behind it,",
+        .block = map_block,
+        .object = &at,
+        .d = moeg_moe_dim(moe),
+        .m = moe->outputs,
+        .workspace = moeg_moe_workspace(moe, MOEG_TILE),
+    };
+    return moeg_map_rows(&map, 0, n, x, y);
+}
