@@ -1,165 +1,121 @@
 /* The kernels, written once. A file includes this after defining MOEG_KERNEL_TABLE (the symbol of its table) and
  * MOEG_KERNEL_NAME, and is compiled for its instruction set (src/CMakeLists.txt).
  *
- * The loops are plain C for the compiler to vectorise: no branches, one type of 64 bits in each. Contraction is off, so
- * a lane holds the same bits however the loop is cut; FMA() is a fused multiply-add where the set has it and two
- * roundings elsewhere. Polynomials are Chebyshev fits (mpmath.chebyfit, 300 bits), their relative error below 2^-56. */
+ * Most loops are plain C for the compiler to vectorise. Two are on vector types, as the compilers do not find by
+ * themselves the 32 x 32 bit multiply of Philox and the register tile of the affine map. */
 #include "base/kernel.h"
+#include "base/kernel_math.h"
 #include "base/kernel_table.h"
 
 #include <math.h>
-#include <string.h>
 
-#if defined(__FMA__)
-#define FMA(a, b, c) __builtin_fma(a, b, c)
+#if defined(__AVX512F__)
+#include <immintrin.h>
+enum { VECTOR_LANES = 8, VECTORS = 4 };
+#define LANE_NUMBERS ((words){0, 1, 2, 3, 4, 5, 6, 7})
+#define FMA_REALS(a, b, c) _mm512_fmadd_pd(a, b, c)
+#define MULTIPLY_LOW(a, b) ((words)_mm512_mul_epu32((__m512i)(a), (__m512i)(b)))
+#elif defined(__AVX2__)
+#include <immintrin.h>
+enum { VECTOR_LANES = 4, VECTORS = 2 };
+#define LANE_NUMBERS ((words){0, 1, 2, 3})
+#define FMA_REALS(a, b, c) _mm256_fmadd_pd(a, b, c)
+#define MULTIPLY_LOW(a, b) ((words)_mm256_mul_epu32((__m256i)(a), (__m256i)(b)))
 #else
-#define FMA(a, b, c) ((a) * (b) + (c))
+enum { VECTOR_LANES = 2, VECTORS = 2 };
+#define LANE_NUMBERS ((words){0, 1})
+#define FMA_REALS(a, b, c) ((a) * (b) + (c))
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#define MULTIPLY_LOW(a, b) ((words)_mm_mul_epu32((__m128i)(a), (__m128i)(b)))
+#else
+#define MULTIPLY_LOW(a, b) (((a)&0xffffffff) * (b))
+#endif
 #endif
 
-static inline uint64_t bits_of(double x)
-{
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
+/* A tile of outputs of the affine map is ROWS rows by VECTORS vectors; one of draws is TILE units. */
+enum { ROWS = 4, TILE = 64 };
 
-static inline double of_bits(uint64_t bits)
-{
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
+typedef double reals __attribute__((vector_size(8 * VECTOR_LANES), may_alias));
+typedef uint64_t words __attribute__((vector_size(8 * VECTOR_LANES), may_alias));
 
-/* exp(x) = 2^k exp(r), k = rint(x / ln 2), |r| <= ln(2)/2; exp(r) = 1 + r + r^2 P(r). */
-static inline double exp_lane(double x)
-{
-    const double shift = 0x1.8p52; /* Adding it rounds to an integer, which then stands in the low bits. */
-    const double clamped = x < -708 ? -708 : x;
-    const double shifted = FMA(clamped, 0x1.71547652b82fep+0, shift);
-    const double k = shifted - shift;
-    /* ln 2 in two pieces, the first with 11 zero bits at its end: k times it is exact. */
-    const double r = FMA(k, -0x1.a39ef35793c76p-33, FMA(k, -0x1.62e42fee00000p-1, clamped));
-    double p = 0x1.af390ba7e6f47p-26;
-    p = FMA(p, r, 0x1.2891d4ffbb0f9p-22);
-    p = FMA(p, r, 0x1.71de0d85293b8p-19);
-    p = FMA(p, r, 0x1.a019b8ca26fcfp-16);
-    p = FMA(p, r, 0x1.a01a01a7cebcdp-13);
-    p = FMA(p, r, 0x1.6c16c1789d1d7p-10);
-    p = FMA(p, r, 0x1.11111111109a6p-7);
-    p = FMA(p, r, 0x1.5555555553d37p-5);
-    p = FMA(p, r, 0x1.5555555555556p-3);
-    p = FMA(p, r, 0x1.0000000000001p-1);
-    p = FMA(p, r * r, r) + 1;
-    const double y = p * of_bits((bits_of(shifted) + 1023) << 52);
-    return x < -708 ? 0 : y;
-}
+/* The same value in every lane; a - 0 is a, the sign of zero too, at no cost. */
+#define REALS(a) ((a) - (reals){0})
+#define WORDS(a) ((a) - (words){0})
 
-/* log(x) for normal x < 1: x = 2^k (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)), s = f / (2 + f),
- * log(1 + f) = 2 atanh(s) = f - (f^2/2 - s (f^2/2 + s^2 P(s^2))): the exact f stands first, all else is small. */
-static inline double log_lane(double x)
+/* The words of Philox4x32-10 of units first .. first + n - 1, n <= TILE: word0 and word1 hold w0 + 2^32 w1 and
+ * w2 + 2^32 w3. A word of 32 bits stands in the low half of its 64-bit lane. */
+static void philox_tile(uint64_t seed, uint32_t id, uint64_t first, uint32_t pair, size_t n, uint64_t *word0,
+                        uint64_t *word1)
 {
-    const uint64_t sqrt_half = 0x3fe6a09e667f3bcd, one = 0x3ff0000000000000;
-    const uint64_t moved = bits_of(x) + (one - sqrt_half); /* Exponent field now 1023 + k. */
-    const double k = of_bits((moved >> 52) | 0x4330000000000000) - (0x1p52 + 1023);
-    const double f = of_bits((moved & 0x000fffffffffffff) + sqrt_half) - 1;
-    const double s = f / (2 + f);
-    const double z = s * s;
-    const double half_square = 0.5 * f * f;
-    double p = 0x1.2b5f68a50d903p-3;
-    p = FMA(p, z, 0x1.39fdcceb4bb45p-3);
-    p = FMA(p, z, 0x1.7462b91b8df65p-3);
-    p = FMA(p, z, 0x1.c71c62d5e53e0p-3);
-    p = FMA(p, z, 0x1.2492492dfd86cp-2);
-    p = FMA(p, z, 0x1.9999999995273p-2);
-    p = FMA(p, z, 0x1.5555555555558p-1);
-    const double tail = FMA(k, 0x1.a39ef35793c76p-33, s * FMA(p, z, half_square));
-    return FMA(k, 0x1.62e42fee00000p-1, f - (half_square - tail));
-}
-
-/* sin and cos of 2 pi v, v in [0, 1]: v = n/4 + r with |r| <= 1/8 exactly; sin(2 pi r) = r P(r^2), cos(2 pi r) =
- * 1 + r^2 Q(r^2); n swaps and negates them. */
-static inline void sincos_lane(double v, double *sine, double *cosine)
-{
-    const double shift = 0x1.8p50; /* Its last bit is worth 1/4. */
-    const double shifted = v + shift;
-    const double r = v - (shifted - shift);
-    const double t = r * r;
-    double p = 0x1.e3f38399551bfp+1;
-    p = FMA(p, t, -0x1.e30071afc3e59p+3);
-    p = FMA(p, t, 0x1.50782fda12d96p+5);
-    p = FMA(p, t, -0x1.32d2cce2e5b19p+6);
-    p = FMA(p, t, 0x1.466bc677587f8p+6);
-    p = FMA(p, t, -0x1.4abbce625be41p+5);
-    p = FMA(p, t, 0x1.921fb54442d18p+2);
-    double q = -0x1.b2f3eb054afcdp+0;
-    q = FMA(q, t, 0x1.f9ce245cada0bp+2);
-    q = FMA(q, t, -0x1.a6d1eef479be1p+4);
-    q = FMA(q, t, 0x1.e1f5068688d5bp+5);
-    q = FMA(q, t, -0x1.55d3c7e3cb241p+6);
-    q = FMA(q, t, 0x1.03c1f081b5ac0p+6);
-    q = FMA(q, t, -0x1.3bd3cc9be45dep+4);
-    const uint64_t n = bits_of(shifted);
-    const uint64_t s = bits_of(r * p), c = bits_of(FMA(q, t, 1));
-    const uint64_t swap = 0 - (n & 1), other = (s ^ c) & swap;
-    *sine = of_bits((s ^ other) ^ ((n & 2) << 62));
-    *cosine = of_bits((c ^ other) ^ (((n + 1) & 2) << 62));
-}
-
-/* One block of Philox4x32-10, words in the low halves of 64-bit lanes. */
-static inline void philox_lane(uint64_t seed, uint64_t unit, uint32_t pair, uint32_t id, uint64_t *first,
-                               uint64_t *second)
-{
-    const uint64_t low = 0xffffffff;
-    uint64_t c0 = unit & low, c1 = unit >> 32, c2 = pair, c3 = id;
-    uint32_t key0 = (uint32_t)seed, key1 = (uint32_t)(seed >> 32);
-    for (int round = 0; round < 10; round++) {
-        const uint64_t product0 = (c0 & low) * 0xD2511F53, product1 = (c2 & low) * 0xCD9E8D57;
-        c0 = (product1 >> 32) ^ c1 ^ key0;
-        c2 = (product0 >> 32) ^ c3 ^ key1;
-        c1 = product1 & low;
-        c3 = product0 & low;
-        key0 += 0x9E3779B9;
-        key1 += 0xBB67AE85;
+    const words low = WORDS(0xffffffff);
+    for (size_t i = 0; i < n; i += VECTOR_LANES) {
+        const words unit = WORDS(first + i) + LANE_NUMBERS;
+        words c0 = unit & low, c1 = unit >> 32, c2 = WORDS(pair), c3 = WORDS(id);
+        uint32_t key0 = (uint32_t)seed, key1 = (uint32_t)(seed >> 32);
+        for (int round = 0; round < 10; round++) {
+            const words product0 = MULTIPLY_LOW(c0, WORDS(0xD2511F53)), product1 = MULTIPLY_LOW(c2, WORDS(0xCD9E8D57));
+            c0 = product1 >> 32 ^ c1 ^ WORDS(key0);
+            c2 = product0 >> 32 ^ c3 ^ WORDS(key1);
+            c1 = product1 & low;
+            c3 = product0 & low;
+            key0 += 0x9E3779B9;
+            key1 += 0xBB67AE85;
+        }
+        *(words *)(word0 + i) = c0 | c1 << 32;
+        *(words *)(word1 + i) = c2 | c3 << 32;
     }
-    *first = c0 | c1 << 32;
-    *second = c2 | c3 << 32;
 }
 
-/* (top 52 bits + 1/2) / 2^52, exactly: 1 + top/2^52, less 1 - 2^-53. */
-static inline double uniform_lane(uint64_t word)
+static void uniform_tile(size_t n, const uint64_t *word0, const uint64_t *word1, double *restrict even,
+                         double *restrict odd)
 {
-    return of_bits(word >> 12 | 0x3ff0000000000000) - (1 - 0x1p-53);
+    for (size_t i = 0; i < n; i++) {
+        even[i] = uniform_lane(word0[i]);
+        odd[i] = uniform_lane(word1[i]);
+    }
+}
+
+/* Box and Muller: radius sqrt(-2 log u0), angle 2 pi u1. */
+static void normal_tile(size_t n, const uint64_t *word0, const uint64_t *word1, double *restrict even,
+                        double *restrict odd)
+{
+    for (size_t i = 0; i < n; i++) {
+        const double radius = sqrt(-2 * log_lane(uniform_lane(word0[i])));
+        double sine, cosine;
+        sincos_lane(uniform_lane(word1[i]), &sine, &cosine);
+        even[i] = radius * cosine;
+        odd[i] = radius * sine;
+    }
+}
+
+typedef void (*tile_function)(size_t n, const uint64_t *word0, const uint64_t *word1, double *restrict even,
+                              double *restrict odd);
+
+static inline void fill(tile_function convert, uint64_t seed, uint32_t id, uint64_t first, uint32_t pair, size_t q,
+                        size_t stride, double *out)
+{
+    _Alignas(64) uint64_t word0[TILE], word1[TILE];
+    _Alignas(64) double unwanted[TILE]; /* The second of the last pair, if q is odd. */
+    for (size_t j = 0; j < q; j += 2)
+        for (size_t i = 0; i < stride; i += TILE) {
+            const size_t n = stride - i < TILE ? stride - i : TILE;
+            double *even = out + j * stride + i;
+            philox_tile(seed, id, first + i, pair + (uint32_t)(j / 2), n, word0, word1);
+            convert(n, word0, word1, even, j + 1 < q ? even + stride : unwanted);
+        }
 }
 
 static void kernel_uniforms(uint64_t seed, uint32_t id, uint64_t first, uint32_t pair, size_t q, size_t stride,
                             double *u)
 {
-    for (size_t j = 0; j < q; j += 2) {
-        double *even = u + j * stride, *odd = j + 1 < q ? even + stride : even;
-        for (size_t i = 0; i < stride; i++) {
-            uint64_t word0, word1;
-            philox_lane(seed, first + i, pair + (uint32_t)(j / 2), id, &word0, &word1);
-            odd[i] = uniform_lane(word1);
-            even[i] = uniform_lane(word0);
-        }
-    }
+    fill(uniform_tile, seed, id, first, pair, q, stride, u);
 }
 
 static void kernel_normals(uint64_t seed, uint32_t id, uint64_t first, uint32_t pair, size_t q, size_t stride,
                            double *z)
 {
-    for (size_t j = 0; j < q; j += 2) {
-        double *even = z + j * stride, *odd = j + 1 < q ? even + stride : even;
-        for (size_t i = 0; i < stride; i++) {
-            uint64_t word0, word1;
-            philox_lane(seed, first + i, pair + (uint32_t)(j / 2), id, &word0, &word1);
-            double sine, cosine;
-            sincos_lane(uniform_lane(word1), &sine, &cosine);
-            const double radius = sqrt(-2 * log_lane(uniform_lane(word0)));
-            odd[i] = radius * sine;
-            even[i] = radius * cosine;
-        }
-    }
+    fill(normal_tile, seed, id, first, pair, q, stride, z);
 }
 
 static void kernel_exp(size_t n, const double *x, double *y)
@@ -180,17 +136,62 @@ static void kernel_sincos(size_t n, const double *v, double *s, double *c)
         sincos_lane(v[i], &s[i], &c[i]);
 }
 
+/* Outputs of `rows` rows and `vectors` vectors, held in registers while j runs. Both are constants where this is
+ * called, so that each pair makes its own straight code. */
+static inline __attribute__((always_inline)) void affine_tile(int rows, int vectors, size_t d, const double *W,
+                                                              const double *b, size_t stride, const double *x,
+                                                              double *out)
+{
+    reals sum[ROWS][VECTORS];
+    for (int k = 0; k < rows; k++)
+        for (int v = 0; v < vectors; v++)
+            sum[k][v] = REALS(b != NULL ? b[k] : 0.0);
+    for (size_t j = 0; j < d; j++) {
+        const reals *column = (const reals *)(x + j * stride);
+        for (int k = 0; k < rows; k++) {
+            const reals weight = REALS(W[(size_t)k * d + j]);
+            for (int v = 0; v < vectors; v++)
+                sum[k][v] = FMA_REALS(weight, column[v], sum[k][v]);
+        }
+    }
+    for (int k = 0; k < rows; k++)
+        for (int v = 0; v < vectors; v++)
+            ((reals *)(out + (size_t)k * stride))[v] = sum[k][v];
+}
+
+/* All K rows of `vectors` vectors, a constant. */
+static inline __attribute__((always_inline)) void affine_panel(int vectors, size_t K, size_t d, const double *W,
+                                                               const double *b, size_t stride, const double *x,
+                                                               double *out)
+{
+    for (size_t k = 0; k < K; k += ROWS) {
+        const double *weights = W + k * d, *biases = b != NULL ? b + k : NULL;
+        double *to = out + k * stride;
+        switch (K - k) {
+        case 1:
+            affine_tile(1, vectors, d, weights, biases, stride, x, to);
+            break;
+        case 2:
+            affine_tile(2, vectors, d, weights, biases, stride, x, to);
+            break;
+        case 3:
+            affine_tile(3, vectors, d, weights, biases, stride, x, to);
+            break;
+        default:
+            affine_tile(ROWS, vectors, d, weights, biases, stride, x, to);
+        }
+    }
+}
+
 static void kernel_affine(size_t K, size_t d, const double *W, const double *b, size_t stride, const double *x,
                           double *out)
 {
-    for (size_t k = 0; k < K; k++) {
-        double *row = out + k * stride;
-        for (size_t i = 0; i < stride; i++)
-            row[i] = b != NULL ? b[k] : 0;
-        for (size_t j = 0; j < d; j++)
-            for (size_t i = 0; i < stride; i++)
-                row[i] = FMA(W[k * d + j], x[j * stride + i], row[i]);
-    }
+    const size_t wide = VECTORS * VECTOR_LANES;
+    size_t i = 0;
+    for (; i + wide <= stride; i += wide)
+        affine_panel(VECTORS, K, d, W, b, stride, x + i, out + i);
+    for (; i < stride; i += VECTOR_LANES)
+        affine_panel(1, K, d, W, b, stride, x + i, out + i);
 }
 
 const moeg_kernel_table MOEG_KERNEL_TABLE = {
