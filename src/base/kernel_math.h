@@ -36,7 +36,7 @@ static inline double exp_lane(double x)
     const double clamped = x < -708 ? -708 : x;
     const double shifted = FMA(clamped, 0x1.71547652b82fep+0, shift);
     const double k = shifted - shift;
-    /* ln 2 in two pieces, the first with 11 zero bits at its end: k times it is exact. */
+    /* ln 2 in two pieces, the first with 20 zero bits at its end: k times it is exact. */
     const double r = FMA(k, -0x1.a39ef35793c76p-33, FMA(k, -0x1.62e42fee00000p-1, clamped));
     double p = 0x1.af390ba7e6f47p-26;
     p = FMA(p, r, 0x1.2891d4ffbb0f9p-22);
