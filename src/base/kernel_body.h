@@ -17,7 +17,7 @@ enum { VECTOR_LANES = 8, VECTORS = 4 };
 #define MULTIPLY_LOW(a, b) ((words)_mm512_mul_epu32((__m512i)(a), (__m512i)(b)))
 #elif defined(__AVX2__)
 #include <immintrin.h>
-enum { VECTOR_LANES = 4, VECTORS = 2 };
+enum { VECTOR_LANES = 4, VECTORS = 3 };
 #define LANE_NUMBERS ((words){0, 1, 2, 3})
 #define FMA_REALS(a, b, c) _mm256_fmadd_pd(a, b, c)
 #define MULTIPLY_LOW(a, b) ((words)_mm256_mul_epu32((__m256i)(a), (__m256i)(b)))
@@ -33,7 +33,8 @@ enum { VECTOR_LANES = 2, VECTORS = 2 };
 #endif
 #endif
 
-/* A tile of outputs of the affine map is ROWS rows by VECTORS vectors; one of draws is TILE units. */
+/* A tile of outputs of the affine map is ROWS rows by VECTORS vectors: with AVX2 its sums, a row of x and a weight fill
+ * the 16 registers. A tile of draws is TILE units. */
 enum { ROWS = 4, TILE = 64 };
 
 typedef double reals __attribute__((vector_size(8 * VECTOR_LANES), may_alias));
