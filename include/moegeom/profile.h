@@ -25,14 +25,15 @@ typedef struct moeg_cell_fit {
  * with intercept. Where the slopes are not unique those of minimum norm are taken (the intercept is free and not in the
  * norm, so that shifting x or y changes nothing else), and this is reported.
  *
- * Features are centred in the cell and the problem solved by SVD; singular values below max(rows, d) * epsilon
- * times the largest count as zero.
+ * Features and outputs are centred in the cell (by Helmert contrasts, which leave rows - 1 equations) and the problem
+ * is solved by SVD; singular values below max(rows - 1, d) * epsilon times the largest count as zero. Columns are not
+ * scaled: the minimum norm is that of the slopes in the units of x.
  * @param x        (n x d), row-major, finite, d the router's
  * @param y        (n x m), row-major, finite
  * @param experts  (K) handles, each to be freed with moeg_expert_free()
  * @param fit      (K), or NULL
  * @return #MOEG_OK (deficient cells too: look at fit); #MOEG_EINVAL; #MOEG_ERANGE; #MOEG_ENOMEM; #MOEG_EFAILED (the SVD
- *         did not converge). On error no handle is written. Cost O(n d (d + m)). */
+ *         did not converge). On error no handle is written. Cost O(n d (d + m)), memory O(n (d + m)). Thread-safe. */
 MOEG_EXPORT moeg_status moeg_profile_hard(const moeg_router *router, size_t n, const double *x, size_t m,
                                           const double *y, moeg_expert **experts, moeg_cell_fit *fit);
 

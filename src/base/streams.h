@@ -1,0 +1,10 @@
+/* Ids of the library's random streams (moegeom/stream.h), one for each purpose, so that no two share draws. */
+#ifndef MOEG_BASE_STREAMS_H
+#define MOEG_BASE_STREAMS_H
+
+enum {
+    MOEG_STREAM_LAW = 0,      /* samples of laws: unit = sample */
+    MOEG_STREAM_CENTROIDS = 1 /* k-means++ seeding: unit = centroid, draw 0 */
+};
+
+#endif

@@ -1,0 +1,211 @@
+#include <moegeom/profile.h>
+
+#include "base/error.h"
+#include "base/linalg.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char function[] = "profile_hard";
+
+typedef struct problem {
+    size_t n, d, m;
+    const double *x, *y; /* (n x d), (n x m) */
+    size_t *row;         /* (n) rows by cell, in order */
+    size_t *start;       /* (K + 1) first entry of each cell in row */
+    double *features;    /* (most rows x d) contrasts of a cell */
+    double *outputs;     /* (most rows x m) */
+    double *slopes;      /* (d x m) */
+    double *transposed;  /* (m x d) */
+    double *mean;        /* (d + m) of a cell, less its first row */
+    double *intercept;   /* (m) */
+} problem;
+
+static void problem_free(problem *p)
+{
+    moeg_release(p->row);
+    moeg_release(p->start);
+    moeg_release(p->features);
+    moeg_release(p->outputs);
+    moeg_release(p->slopes);
+    moeg_release(p->transposed);
+    moeg_release(p->mean);
+    moeg_release(p->intercept);
+}
+
+/* Sorts the rows by cell: p->row, p->start. Counting sort: rows stay in order inside a cell. */
+static moeg_status find_cells(problem *p, const moeg_router *router, size_t K)
+{
+    size_t *choice = moeg_alloc(p->n, sizeof *choice);
+    p->row = moeg_alloc(p->n, sizeof *p->row);
+    p->start = moeg_alloc_zero(K + 1, sizeof *p->start);
+    moeg_status status = choice && p->row && p->start ? MOEG_OK : moeg_fail_memory(function);
+    if (status == MOEG_OK)
+        status = moeg_router_top(router, p->n, p->x, 1, choice);
+    if (status == MOEG_OK) {
+        for (size_t i = 0; i < p->n; i++)
+            p->start[choice[i] + 1]++;
+        for (size_t k = 0; k < K; k++)
+            p->start[k + 1] += p->start[k];
+        for (size_t i = 0; i < p->n; i++)
+            p->row[p->start[choice[i]]++] = i;
+        memmove(p->start + 1, p->start, K * sizeof *p->start);
+        p->start[0] = 0;
+    }
+    moeg_release(choice);
+    return status;
+}
+
+static moeg_status problem_alloc(problem *p, size_t K)
+{
+    size_t most = 0, features_size, outputs_size, slopes_size;
+    for (size_t k = 0; k < K; k++)
+        if (p->start[k + 1] - p->start[k] > most)
+            most = p->start[k + 1] - p->start[k];
+    if (moeg_multiply_overflows(most, p->d, &features_size) || moeg_multiply_overflows(most, p->m, &outputs_size) ||
+        moeg_multiply_overflows(p->d, p->m, &slopes_size))
+        return moeg_fail_memory(function);
+    p->features = moeg_alloc(features_size, sizeof(double));
+    p->outputs = moeg_alloc(outputs_size, sizeof(double));
+    p->slopes = moeg_alloc(slopes_size, sizeof(double));
+    p->transposed = moeg_alloc(slopes_size, sizeof(double));
+    p->mean = moeg_alloc(p->d + p->m, sizeof(double));
+    p->intercept = moeg_alloc(p->m, sizeof(double));
+    if (!p->features || !p->outputs || !p->slopes || !p->transposed || !p->mean || !p->intercept)
+        return moeg_fail_memory(function);
+    return MOEG_OK;
+}
+
+/* Helmert contrasts of r rows of z_i = row i - row 0: out_i = sqrt(i/(i + 1)) (z_i - mean of z_0 .. z_(i - 1)), i = 1
+ * .. r - 1, and mean = the mean of all. They are the centred rows seen in an orthonormal basis of the complement of (1,
+ * …, 1): the same Gram matrix and least squares with one row less, so that a cell of r rows has rank r - 1 at most, and
+ * a constant column is exactly 0. Shifting all rows changes nothing but the rounding of z. */
+static void contrast(size_t r, size_t cols, const size_t *row, const double *values, double *mean, double *out)
+{
+    for (size_t j = 0; j < cols; j++)
+        mean[j] = 0;
+    for (size_t i = 1; i < r; i++) {
+        const double count = (double)i, scale = sqrt(count / (count + 1));
+        for (size_t j = 0; j < cols; j++) {
+            const double z = values[row[i] * cols + j] - values[row[0] * cols + j];
+            const double step = z - mean[j];
+            out[(i - 1) * cols + j] = scale * step;
+            mean[j] += step / (count + 1);
+        }
+    }
+}
+
+/* Sum of |output - slopes' feature|^2 over the contrasts: the same as over the centred rows. */
+static double residual(const problem *p, size_t contrasts)
+{
+    double sum = 0;
+    for (size_t i = 0; i < contrasts; i++)
+        for (size_t o = 0; o < p->m; o++) {
+            double error = p->outputs[i * p->m + o];
+            for (size_t j = 0; j < p->d; j++)
+                error -= p->features[i * p->d + j] * p->slopes[j * p->m + o];
+            sum += error * error;
+        }
+    return sum;
+}
+
+/* The expert of slopes and means: A = slopes', c = (y_0 + mean of y - y_0) - A (x_0 + mean of x - x_0). */
+static moeg_status make_expert(problem *p, const size_t *row, moeg_expert **expert)
+{
+    for (size_t o = 0; o < p->m; o++) {
+        double shift = 0;
+        for (size_t j = 0; j < p->d; j++) {
+            const double slope = p->slopes[j * p->m + o];
+            p->transposed[o * p->d + j] = slope;
+            shift += slope * (p->x[row[0] * p->d + j] + p->mean[j]);
+        }
+        p->intercept[o] = p->y[row[0] * p->m + o] + p->mean[p->d + o] - shift;
+    }
+    return moeg_expert_affine_create(expert, p->d, p->m, p->transposed, p->intercept);
+}
+
+static moeg_status fail_range(size_t k)
+{
+    return moeg_fail(MOEG_ERANGE, "%s: the least squares of cell %zu overflow", function, k);
+}
+
+static int all_finite(size_t n, const double *values)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(values[i]))
+            return 0;
+    return 1;
+}
+
+static moeg_status fit_cell(problem *p, size_t k, moeg_expert **expert, moeg_cell_fit *fit)
+{
+    const size_t r = p->start[k + 1] - p->start[k], contrasts = r > 0 ? r - 1 : 0;
+    const size_t *row = p->row + p->start[k];
+    *fit = (moeg_cell_fit){.rows = r, .rank = 0, .deficient = 1, .residual = 0};
+    if (r == 0) {
+        memset(p->intercept, 0, p->m * sizeof(double));
+        return moeg_expert_constant_create(expert, p->d, p->m, p->intercept);
+    }
+    contrast(r, p->d, row, p->x, p->mean, p->features);
+    contrast(r, p->m, row, p->y, p->mean + p->d, p->outputs);
+    if (!all_finite(contrasts * p->d, p->features) || !all_finite(contrasts * p->m, p->outputs))
+        return fail_range(k);
+    moeg_status status =
+        moeg_linalg_least_squares(function, contrasts, p->d, p->m, p->features, p->outputs, p->slopes, &fit->rank);
+    if (status != MOEG_OK)
+        return status;
+    fit->deficient = fit->rank < p->d;
+    fit->residual = residual(p, contrasts);
+    status = make_expert(p, row, expert);
+    /* The coefficients are ours: if the expert refuses them, they overflowed. */
+    return status == MOEG_EINVAL || !isfinite(fit->residual) ? fail_range(k) : status;
+}
+
+static moeg_status check_arguments(const moeg_router *router, size_t n, const double *x, size_t m, const double *y,
+                                   moeg_expert *const *experts)
+{
+    moeg_status status = moeg_check_pointer(function, "router", router);
+    if (status == MOEG_OK && (n == 0 || m == 0))
+        status = moeg_fail(MOEG_EINVAL, "%s: %s must be at least 1, got 0", function, n == 0 ? "n" : "m");
+    if (status == MOEG_OK)
+        status = moeg_check_pointer(function, "x", x);
+    if (status == MOEG_OK)
+        status = moeg_check_pointer(function, "y", y);
+    if (status == MOEG_OK)
+        status = moeg_check_pointer(function, "experts", experts);
+    if (status == MOEG_OK)
+        status = moeg_check_finite_matrix(function, "x", n, moeg_router_dim(router), x);
+    if (status == MOEG_OK)
+        status = moeg_check_finite_matrix(function, "y", n, m, y);
+    return status;
+}
+
+moeg_status moeg_profile_hard(const moeg_router *router, size_t n, const double *x, size_t m, const double *y,
+                              moeg_expert **experts, moeg_cell_fit *fit)
+{
+    moeg_status status = check_arguments(router, n, x, m, y, experts);
+    if (status != MOEG_OK)
+        return status;
+    const size_t K = moeg_router_experts(router);
+    problem p = {.n = n, .d = moeg_router_dim(router), .m = m, .x = x, .y = y};
+    moeg_expert **made = moeg_alloc_zero(K, sizeof(moeg_expert *));
+    moeg_cell_fit *found = moeg_alloc(K, sizeof *found);
+    status = made && found ? find_cells(&p, router, K) : moeg_fail_memory(function);
+    if (status == MOEG_OK)
+        status = problem_alloc(&p, K);
+    for (size_t k = 0; k < K && status == MOEG_OK; k++)
+        status = fit_cell(&p, k, &made[k], &found[k]);
+    if (status == MOEG_OK) {
+        memcpy(experts, made, K * sizeof(moeg_expert *));
+        if (fit != NULL)
+            memcpy(fit, found, K * sizeof *fit);
+    } else if (made != NULL) {
+        for (size_t k = 0; k < K; k++)
+            moeg_expert_free(made[k]);
+    }
+    moeg_release(made);
+    moeg_release(found);
+    problem_free(&p);
+    return status;
+}
