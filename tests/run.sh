@@ -42,7 +42,7 @@ done
 require_packages $build_packages || exit 1
 echo "Building in $build_dir"
 # shellcheck disable=SC2086
-configure_and_build "$source_dir" "$build_dir" $cmake_options || exit 1
+configure_and_build "$source_dir" "$build_dir" all $cmake_options || exit 1
 
 results=$build_dir/tests.xml
 rm -f "$results"

@@ -42,17 +42,19 @@ require_packages() {
     }
 }
 
-# configure_and_build SOURCE BUILD [CMAKE-OPTION...]: says nothing unless something fails.
+# configure_and_build SOURCE BUILD TARGET [CMAKE-OPTION...]: says nothing unless something fails.
 configure_and_build() {
     source_tree=$1
     build_tree=$2
-    shift 2
+    target=$3
+    shift 3
     if [ ! -e "$build_tree/CMakeCache.txt" ] && command -v ninja >/dev/null; then
         set -- -G Ninja "$@"
     fi
     mkdir -p "$build_tree" || return 1
     if cmake -S "$source_tree" -B "$build_tree" "$@" >"$build_tree/build.log" 2>&1 &&
-        cmake --build "$build_tree" --config Release --parallel "$(processors)" >>"$build_tree/build.log" 2>&1; then
+        cmake --build "$build_tree" --target "$target" --config Release --parallel "$(processors)" \
+            >>"$build_tree/build.log" 2>&1; then
         return 0
     fi
     cat "$build_tree/build.log" >&2
