@@ -32,10 +32,10 @@ MOEG_EXPORT moeg_status moeg_expert_affine_create(moeg_expert **expert, size_t d
 /** Frees an expert (its memory lives on while mixtures hold it). NULL is fine. */
 MOEG_EXPORT void moeg_expert_free(moeg_expert *expert);
 
-/** Dimension d of x. */
+/** Dimension d of x; 0 of NULL. */
 MOEG_EXPORT size_t moeg_expert_dim(const moeg_expert *expert);
 
-/** Dimension m of the output. */
+/** Dimension m of the output; 0 of NULL. */
 MOEG_EXPORT size_t moeg_expert_outputs(const moeg_expert *expert);
 
 /** The affine form f(x) = A x + c of an affine or constant expert.
@@ -45,12 +45,12 @@ MOEG_EXPORT size_t moeg_expert_outputs(const moeg_expert *expert);
  * @return #MOEG_OK; #MOEG_EINVAL (NULL); #MOEG_EUNSUPPORTED (an expert that is not affine). */
 MOEG_EXPORT moeg_status moeg_expert_affine_form(const moeg_expert *expert, double *A, double *c);
 
-/** Outputs of n rows.
+/** Outputs of n rows. Those of affine and constant experts are, bit for bit, the same alone and in any batch.
  *
  * @param x  (n x d), row-major, finite
  * @param y  (n x m), row-major
  * @return #MOEG_OK; #MOEG_EINVAL (NULL; x not finite, by row and column); #MOEG_ERANGE (an output overflows: row and
- *         output); #MOEG_ENOMEM. Outputs untouched on error. Cost O(n m d). Thread-safe. */
+ *         output); #MOEG_ENOMEM. Outputs untouched on error; n = 0 is fine. Cost O(n m d). Thread-safe. */
 MOEG_EXPORT moeg_status moeg_expert_forward(const moeg_expert *expert, size_t n, const double *x, double *y);
 
 #ifdef __cplusplus

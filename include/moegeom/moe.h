@@ -32,16 +32,16 @@ MOEG_EXPORT moeg_status moeg_moe_create(moeg_moe **moe, moeg_router *router, moe
 /** Frees a mixture. NULL is fine. */
 MOEG_EXPORT void moeg_moe_free(moeg_moe *moe);
 
-/** Dimension d of x. */
+/** Dimension d of x; 0 of NULL. */
 MOEG_EXPORT size_t moeg_moe_dim(const moeg_moe *moe);
 
-/** Dimension m of the output. */
+/** Dimension m of the output; 0 of NULL. */
 MOEG_EXPORT size_t moeg_moe_outputs(const moeg_moe *moe);
 
-/** The router; it belongs to the mixture. */
+/** The router; it belongs to the mixture. NULL of NULL. */
 MOEG_EXPORT const moeg_router *moeg_moe_router(const moeg_moe *moe);
 
-/** Expert k; it belongs to the mixture. NULL if k is not below K. */
+/** Expert k; it belongs to the mixture. NULL if k is not below K, and of NULL. */
 MOEG_EXPORT const moeg_expert *moeg_moe_expert(const moeg_moe *moe, size_t k);
 
 /** Outputs of n rows at temperature tau (0: the hard router's expert). An expert whose gate is 0 is left out of the
@@ -49,7 +49,8 @@ MOEG_EXPORT const moeg_expert *moeg_moe_expert(const moeg_moe *moe, size_t k);
  *
  * @param x  (n x d), row-major, finite
  * @param y  (n x m), row-major
- * @return as moeg_expert_forward(); #MOEG_EINVAL for a tau outside {0} and [1e-300, 1e300]. Cost O(n (K d + K m d)). */
+ * @return as moeg_expert_forward(), #MOEG_ERANGE also where a logit overflows; #MOEG_EINVAL for a tau outside {0} and
+ *         [1e-300, 1e300]. Cost O(n (K d + K m d)). */
 MOEG_EXPORT moeg_status moeg_moe_forward(const moeg_moe *moe, double tau, size_t n, const double *x, double *y);
 
 #ifdef __cplusplus

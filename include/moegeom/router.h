@@ -1,5 +1,6 @@
 /** @file
- * Routers: logits, margins, ordered top-k, gates. Ties break to the lowest index, always. */
+ * Routers: logits, margins, ordered top-k, gates. Ties break to the lowest index, always. n = 0 rows are fine
+ * everywhere; their arrays may be NULL. */
 #ifndef MOEGEOM_ROUTER_H
 #define MOEGEOM_ROUTER_H
 
@@ -27,10 +28,10 @@ MOEG_EXPORT moeg_status moeg_router_affine_create(moeg_router **router, size_t K
 /** Frees a router (its memory lives on while mixtures and jobs hold it). NULL is fine. */
 MOEG_EXPORT void moeg_router_free(moeg_router *router);
 
-/** Number of experts K. */
+/** Number of experts K; 0 of NULL. */
 MOEG_EXPORT size_t moeg_router_experts(const moeg_router *router);
 
-/** Dimension d of x. */
+/** Dimension d of x; 0 of NULL. */
 MOEG_EXPORT size_t moeg_router_dim(const moeg_router *router);
 
 /** Logits of n rows, by our own kernel with a fixed order of operations: a row has the same logits, bit for bit, alone
@@ -39,10 +40,12 @@ MOEG_EXPORT size_t moeg_router_dim(const moeg_router *router);
  * @param x       (n x d), row-major, finite
  * @param logits  (n x K), row-major
  * @return #MOEG_OK; #MOEG_EINVAL (NULL; x not finite, by row and column); #MOEG_ERANGE (a logit overflows: row and
- *         expert); #MOEG_ENOMEM. Outputs untouched on error. Cost O(n K d). Thread-safe. */
+ *         expert); #MOEG_ENOMEM. Outputs untouched on error, for which the results are made beside them. The logit of a
+ *         masked expert is -inf, whatever x. Cost O(n K d). Thread-safe. */
 MOEG_EXPORT moeg_status moeg_router_logits(const moeg_router *router, size_t n, const double *x, double *logits);
 
-/** Margins Delta(x) = a_(1) - a_(2) of n rows; statuses and cost as moeg_router_logits().
+/** Margins Delta(x) = a_(1) - a_(2) of n rows; statuses and cost as moeg_router_logits(), #MOEG_ERANGE also where the
+ * difference overflows.
  *
  * @param margin  (n); +inf where only one expert is not masked */
 MOEG_EXPORT moeg_status moeg_router_margin(const moeg_router *router, size_t n, const double *x, double *margin);
@@ -51,7 +54,8 @@ MOEG_EXPORT moeg_status moeg_router_margin(const moeg_router *router, size_t n, 
  *
  * @param k      1 <= k <= K
  * @param index  (n x k), row-major
- * @return as moeg_router_logits(); #MOEG_EDOM if k experts are not there (masked). */
+ * @return as moeg_router_logits(); #MOEG_EINVAL also for k outside its range; #MOEG_EDOM if k experts are not there
+ *         (masked). Cost O(n K (d + k)). */
 MOEG_EXPORT moeg_status moeg_router_top(const moeg_router *router, size_t n, const double *x, size_t k, size_t *index);
 
 /** Margins of n rows of K logits: a_(1) - a_(2).
@@ -71,8 +75,8 @@ MOEG_EXPORT moeg_status moeg_top(size_t n, size_t K, const double *logits, size_
 /** SOFTMAX gates g_k = exp((a_k - a_(1))/tau) / sum of n rows of K logits; tau = 0: 1 at the largest (ties: the lowest
  * index), 0 elsewhere [theory: gates].
  *
- * Right to a few ulp for all finite logits and every tau: the quotient (a_k - a_(1))/tau is carried in double-double,
- * and the gates of a row sum to 1 within 2 ulp.
+ * Right to 4 epsilon, relative, for all finite logits and every tau (where a gate is subnormal: to half a unit and a
+ * little): the quotient (a_k - a_(1))/tau is carried in double-double. The gates of a row sum to 1 within 2 epsilon.
  * @param logits  (n x K), finite or -inf (gate 0)
  * @param tau     0 or in [1e-300, 1e300], in units of logits
  * @param gates   (n x K); may be the same array as logits

@@ -35,14 +35,14 @@ MOEG_EXPORT moeg_status moeg_teacher_data_create(moeg_teacher **teacher, size_t 
 /** Frees a teacher. NULL is fine. */
 MOEG_EXPORT void moeg_teacher_free(moeg_teacher *teacher);
 
-/** Dimension m of the output. */
+/** Dimension m of the output; 0 of NULL. */
 MOEG_EXPORT size_t moeg_teacher_outputs(const moeg_teacher *teacher);
 
 /** m(x) of n rows, rows `first` .. first + n - 1 of the run (a data teacher looks at `first` alone, others at x alone).
  *
  * @param x  (n x d), row-major, finite; may be NULL for a data teacher
  * @param y  (n x m), row-major
- * @return as moeg_expert_forward(); #MOEG_EINVAL for rows past the end of the data. */
+ * @return as moeg_expert_forward() and moeg_moe_forward(); #MOEG_EINVAL for rows past the end of the data. */
 MOEG_EXPORT moeg_status moeg_teacher_mean(const moeg_teacher *teacher, uint64_t first, size_t n, const double *x,
                                           double *y);
 

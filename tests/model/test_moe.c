@@ -1,5 +1,5 @@
-#include "base/kernel.h"
 #include "model/model.h"
+#include "model/rows.h"
 #include "support/check.h"
 #include "support/failing_alloc.h"
 
@@ -38,15 +38,6 @@ static void free_parts(parts *p)
     moeg_router_free(p->router);
 }
 
-/* High-entropy rows without a generator of ours: the fractional parts of multiples of irrational numbers. */
-static void fill_rows(size_t n, double *x)
-{
-    for (size_t i = 0; i < n; i++) {
-        x[i * D] = 4 * fmod((double)(i + 1) * 0.6180339887498949, 1) - 2;
-        x[i * D + 1] = 4 * fmod((double)(i + 1) * 0.7548776662466927, 1) - 2;
-    }
-}
-
 /* The slow obvious way. */
 static void mixture(const double *x, double tau, double *y)
 {
@@ -73,7 +64,7 @@ static void outputs_are_the_gated_sum(void **state)
     (void)state;
     parts p = make_parts();
     double x[N * D], y[N * M], expected[M];
-    fill_rows(N, x);
+    fill_values(1, N * D, 2, x);
     const double taus[] = {0, 1e-3, 0.37, 1, 1e300};
     for (size_t t = 0; t < sizeof taus / sizeof *taus; t++) {
         assert_ok(moeg_moe_forward(p.moe, taus[t], N, x, y));
@@ -88,10 +79,202 @@ static void outputs_are_the_gated_sum(void **state)
     free_parts(&p);
 }
 
+static void a_row_alone_is_the_row_in_a_batch(void **state)
+{
+    (void)state;
+    parts p = make_parts();
+    double x[N * D], y[N * M], alone[M];
+    fill_values(2, N * D, 2, x);
+    const double taus[] = {0, 0.37};
+    for (size_t t = 0; t < 2; t++) {
+        assert_ok(moeg_moe_forward(p.moe, taus[t], N, x, y));
+        for (size_t i = 0; i < N; i++) {
+            assert_ok(moeg_moe_forward(p.moe, taus[t], 1, x + i * D, alone));
+            assert_same_bits(alone, y + i * M, M);
+        }
+    }
+    free_parts(&p);
+}
+
+/* One expert overflows where another is chosen: 0 times infinity must not enter the sum, alone or beside rows that do
+ * need that expert; where it is chosen, the overflow is reported. */
+static void an_expert_with_gate_zero_is_left_out(void **state)
+{
+    (void)state;
+    const double weights[2] = {1, -1}, steep[1] = {1e308}, gentle[1] = {0.25};
+    double x[3] = {-10, -20, 0.5}, y[3];
+    moeg_router *router;
+    moeg_expert *experts[2];
+    moeg_moe *moe;
+    assert_ok(moeg_router_affine_create(&router, 2, 1, weights, NULL));
+    assert_ok(moeg_expert_affine_create(&experts[0], 1, 1, steep, NULL));
+    assert_ok(moeg_expert_affine_create(&experts[1], 1, 1, gentle, NULL));
+    assert_ok(moeg_moe_create(&moe, router, MOEG_GATE_SOFTMAX, experts));
+    const double taus[] = {0, 0.02}; /* exp(-20/0.02) is 0 */
+    for (size_t t = 0; t < 2; t++) {
+        assert_ok(moeg_moe_forward(moe, taus[t], 2, x, y));
+        assert_near(y[0], -2.5, 0);
+        assert_near(y[1], -5, 0);
+        assert_ok(moeg_moe_forward(moe, taus[t], 3, x, y));
+        assert_near(y[0], -2.5, 0);
+        assert_near(y[2], 0.5e308, 4 * EPS * 0.5e308);
+    }
+    mark(3, y);
+    assert_status(moeg_moe_forward(moe, 1, 3, x, y), MOEG_ERANGE, "row 0, output 0, overflows");
+    x[1] = 2;
+    assert_status(moeg_moe_forward(moe, 0, 3, x, y), MOEG_ERANGE, "row 1, output 0, overflows");
+    assert_true(is_marked(3, y));
+    moeg_moe_free(moe);
+    moeg_expert_free(experts[0]);
+    moeg_expert_free(experts[1]);
+    moeg_router_free(router);
+}
+
+static void masked_experts_take_no_part(void **state)
+{
+    (void)state;
+    const double masked[K] = {0.1, -INFINITY, -0.2};
+    double x[N * D], y[N * M], two[N * M];
+    fill_values(3, N * D, 2, x);
+    parts p = make_parts();
+    moeg_router *routers[2];
+    moeg_moe *with_mask, *without;
+    const double W2[2 * D] = {W[0], W[1], W[4], W[5]}, b2[2] = {0.1, -0.2};
+    moeg_expert *experts[2] = {p.experts[0], p.experts[2]};
+    assert_ok(moeg_router_affine_create(&routers[0], K, D, W, masked));
+    assert_ok(moeg_router_affine_create(&routers[1], 2, D, W2, b2));
+    assert_ok(moeg_moe_create(&with_mask, routers[0], MOEG_GATE_SOFTMAX, p.experts));
+    assert_ok(moeg_moe_create(&without, routers[1], MOEG_GATE_SOFTMAX, experts));
+    assert_ok(moeg_moe_forward(with_mask, 0.6, N, x, y));
+    assert_ok(moeg_moe_forward(without, 0.6, N, x, two));
+    assert_same_bits(y, two, N * M);
+    moeg_moe_free(with_mask);
+    moeg_moe_free(without);
+    moeg_router_free(routers[0]);
+    moeg_router_free(routers[1]);
+    free_parts(&p);
+}
+
+static void the_mixture_knows_and_keeps_its_parts(void **state)
+{
+    (void)state;
+    parts p = make_parts();
+    assert_int_equal(moeg_moe_dim(p.moe), D);
+    assert_int_equal(moeg_moe_outputs(p.moe), M);
+    assert_ptr_equal(moeg_moe_router(p.moe), p.router);
+    for (size_t k = 0; k < K; k++)
+        assert_ptr_equal(moeg_moe_expert(p.moe, k), p.experts[k]);
+    assert_null(moeg_moe_expert(p.moe, K));
+    assert_null(moeg_moe_expert(NULL, 0));
+    assert_null(moeg_moe_router(NULL));
+    assert_int_equal(moeg_moe_dim(NULL), 0);
+    assert_int_equal(moeg_moe_outputs(NULL), 0);
+    moeg_moe_free(NULL);
+
+    double x[N * D], before[N * M], after[N * M];
+    fill_values(4, N * D, 2, x);
+    assert_ok(moeg_moe_forward(p.moe, 0.5, N, x, before));
+    for (size_t k = 0; k < K; k++)
+        moeg_expert_free(p.experts[k]);
+    moeg_router_free(p.router);
+    assert_ok(moeg_moe_forward(p.moe, 0.5, N, x, after));
+    assert_same_bits(after, before, N * M);
+    moeg_moe_free(p.moe);
+}
+
+static void every_creation_error_is_named(void **state)
+{
+    (void)state;
+    parts p = make_parts();
+    moeg_moe *moe = NULL;
+    moeg_expert *wide, *long_one;
+    assert_ok(moeg_expert_constant_create(&wide, D + 1, M, c0));
+    assert_ok(moeg_expert_constant_create(&long_one, D, 1, c0));
+    assert_status(moeg_moe_create(NULL, p.router, MOEG_GATE_SOFTMAX, p.experts), MOEG_EINVAL, "moe: moe must not be");
+    assert_status(moeg_moe_create(&moe, NULL, MOEG_GATE_SOFTMAX, p.experts), MOEG_EINVAL, "moe: router must not be");
+    assert_status(moeg_moe_create(&moe, p.router, MOEG_GATE_SOFTMAX, NULL), MOEG_EINVAL, "moe: experts must not be");
+    assert_status(moeg_moe_create(&moe, p.router, (moeg_gate)7, p.experts), MOEG_EINVAL,
+                  "moe: gate must be MOEG_GATE_SOFTMAX, got 7");
+    for (size_t k = 0; k < K; k++) {
+        char text[80];
+        moeg_expert *experts[K];
+        memcpy(experts, p.experts, sizeof experts);
+        experts[k] = NULL;
+        snprintf(text, sizeof text, "moe: experts[%zu] must not be NULL", k);
+        assert_status(moeg_moe_create(&moe, p.router, MOEG_GATE_SOFTMAX, experts), MOEG_EINVAL, text);
+        experts[k] = wide;
+        snprintf(text, sizeof text, "moe: experts[%zu] must have the router's d = 2, got 3", k);
+        assert_status(moeg_moe_create(&moe, p.router, MOEG_GATE_SOFTMAX, experts), MOEG_EINVAL, text);
+        experts[k] = long_one;
+        assert_status(moeg_moe_create(&moe, p.router, MOEG_GATE_SOFTMAX, experts), MOEG_EINVAL, "of experts[0], got");
+    }
+    assert_null(moe);
+    moeg_expert_free(wide);
+    moeg_expert_free(long_one);
+    free_parts(&p);
+}
+
+static void every_row_error_is_named_and_touches_nothing(void **state)
+{
+    (void)state;
+    parts p = make_parts();
+    double x[70 * D], y[70 * M];
+    fill_values(5, 70 * D, 2, x);
+    mark(70 * M, y);
+    assert_status(moeg_moe_forward(NULL, 1, 70, x, y), MOEG_EINVAL, "moe_forward: moe must not be NULL");
+    assert_status(moeg_moe_forward(p.moe, 1, 70, NULL, y), MOEG_EINVAL, "moe_forward: x must not be NULL");
+    assert_status(moeg_moe_forward(p.moe, 1, 70, x, NULL), MOEG_EINVAL, "moe_forward: y must not be NULL");
+    assert_status(moeg_moe_forward(p.moe, -1, 70, x, y), MOEG_EINVAL,
+                  "moe_forward: tau must be 0 or in [1e-300, 1e300]");
+    assert_status(moeg_moe_forward(p.moe, NAN, 70, x, y), MOEG_EINVAL, "moe_forward: tau");
+    x[69 * D + 1] = INFINITY;
+    assert_status(moeg_moe_forward(p.moe, 1, 70, x, y), MOEG_EINVAL, "moe_forward: x[69, 1] must be finite, got inf");
+    /* The logit of expert 0 overflows to -inf or +inf. */
+    for (double sign = -1; sign <= 1; sign += 2) {
+        x[69 * D + 1] = sign * 1.7e308;
+        assert_status(moeg_moe_forward(p.moe, 0, 70, x, y), MOEG_ERANGE,
+                      "moe_forward: the value, or a logit behind it, of row 69, output 0, overflows");
+    }
+    assert_true(is_marked(70 * M, y));
+    assert_ok(moeg_moe_forward(p.moe, 1, 0, NULL, NULL));
+    free_parts(&p);
+}
+
+static moeg_status create_and_forward(void *user)
+{
+    const parts *p = user;
+    const double x[D] = {0.3, -1.2};
+    double y[M];
+    mark(M, y);
+    moeg_moe *moe = NULL;
+    moeg_status status = moeg_moe_create(&moe, p->router, MOEG_GATE_SOFTMAX, p->experts);
+    if (status == MOEG_OK)
+        status = moeg_moe_forward(moe, 0.4, 1, x, y);
+    if (status != MOEG_OK)
+        assert_true(is_marked(M, y));
+    moeg_moe_free(moe);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    parts p = make_parts();
+    assert_int_equal(fail_every_allocation(create_and_forward, &p), 3);
+    free_parts(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(outputs_are_the_gated_sum),
+        cmocka_unit_test(a_row_alone_is_the_row_in_a_batch),
+        cmocka_unit_test(an_expert_with_gate_zero_is_left_out),
+        cmocka_unit_test(masked_experts_take_no_part),
+        cmocka_unit_test(the_mixture_knows_and_keeps_its_parts),
+        cmocka_unit_test(every_creation_error_is_named),
+        cmocka_unit_test(every_row_error_is_named_and_touches_nothing),
+        cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
