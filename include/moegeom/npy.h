@@ -30,19 +30,24 @@ typedef enum moeg_npy_type {
 
 /** Reads a .npy file: f4 or f8, little or big endian, C or Fortran order, format versions 1.0, 2.0, 3.0.
  *
- * The header is checked against the size of the file before anything large is allocated.
+ * The header is checked against the size of the file before anything large is allocated; from a pipe, memory grows with
+ * what has been read. NaN and infinities are values like others.
  * @param array  written on success, row-major; to be freed with moeg_array_free()
  * @return #MOEG_OK; #MOEG_EINVAL (NULL); #MOEG_EIO; #MOEG_EFORMAT (with what was found and expected: bad magic,
- * version, header length past the file, header that is no dictionary of exactly descr, fortran_order and shape, another
- *         dtype, too many dimensions, a size that overflows, data shorter or longer than the shape says); #MOEG_ENOMEM.
+ * version, header length past the file or 65535, header that is no dictionary of exactly descr, fortran_order and
+ * shape, another dtype, too many dimensions, a size that overflows, data shorter or longer than the shape says);
+ * #MOEG_ENOMEM.
  */
 MOEG_EXPORT moeg_status moeg_npy_read(const char *path, moeg_array *array);
 
 /** Writes a .npy file (version 1.0, C order, little endian, data aligned to 64 bytes), under a temporary name, then
- * renamed.
+ * renamed, as moeg_csv_write() does; "-" writes to standard output.
  *
- * @return #MOEG_OK; #MOEG_EINVAL (NULL, dims too large, unknown type); #MOEG_ERANGE (a finite value that overflows f4,
- *         named by its index); #MOEG_EIO; #MOEG_ENOMEM. On error the old file is as it was. */
+ * @param shape   dims sizes; may be NULL if dims is 0
+ * @param values  row-major; may be NULL if a size is 0
+ * @return #MOEG_OK; #MOEG_EINVAL (NULL, dims too large, unknown type, a product of sizes that overflows); #MOEG_ERANGE
+ * (a finite value that overflows f4, named by its index); #MOEG_EIO; #MOEG_ENOMEM. On error the old file is as it was.
+ */
 MOEG_EXPORT moeg_status moeg_npy_write(const char *path, size_t dims, const size_t *shape, moeg_npy_type type,
                                        const double *values);
 
