@@ -2,6 +2,11 @@
 find_package(Doxygen QUIET)
 if(DOXYGEN_FOUND AND PROJECT_IS_TOP_LEVEL)
     configure_file(${PROJECT_SOURCE_DIR}/docs/Doxyfile.in ${PROJECT_BINARY_DIR}/docs/Doxyfile @ONLY)
-    add_custom_target(docs COMMAND Doxygen::doxygen ${PROJECT_BINARY_DIR}/docs/Doxyfile
-        WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/docs COMMENT "Doxygen: docs/html/index.html" VERBATIM)
+    set(doxygen Doxygen::doxygen ${PROJECT_BINARY_DIR}/docs/Doxyfile)
+    add_custom_target(docs COMMAND ${doxygen} WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/docs
+        COMMENT "Doxygen: docs/html/index.html" VERBATIM)
+    if(MOEG_BUILD_TESTS)
+        add_test(NAME check_docs COMMAND ${doxygen} WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/docs)
+        set_tests_properties(check_docs PROPERTIES LABELS check TIMEOUT 300)
+    endif()
 endif()

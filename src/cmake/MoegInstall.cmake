@@ -19,11 +19,11 @@ install(FILES ${PROJECT_BINARY_DIR}/package/moegeom-config.cmake
     ${PROJECT_BINARY_DIR}/package/moegeom-config-version.cmake ${CMAKE_CURRENT_LIST_DIR}/FindMoegLinalg.cmake
     DESTINATION ${package_dir})
 
-set(private_packages)
+set(private_libraries ${OpenMP_C_LIB_NAMES} m)
 if(MOEG_LAPACKE_FOUND)
-    set(private_packages lapacke)
+    list(PREPEND private_libraries lapacke)
 endif()
-list(TRANSFORM OpenMP_C_LIB_NAMES PREPEND "-l" OUTPUT_VARIABLE private_libraries)
+list(TRANSFORM private_libraries PREPEND "-l")
 list(JOIN private_libraries " " private_libraries)
 file(RELATIVE_PATH prefix_from_pc ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" prefix_from_pc ${prefix_from_pc})

@@ -21,19 +21,18 @@ cat "$1"/include/moegeom/*.h | awk '
 nm -D --defined-only "$2" | awk '{ print $3 }' | LC_ALL=C sort >"$work/exported"
 nm -g --defined-only "$3" | awk 'NF == 3 { print $3 }' >"$work/global"
 
-failed=0
 # none TEXT: the lines of standard input are failures of this kind.
 none() {
     sed "s/^/$1: /" >"$work/lines"
     if [ -s "$work/lines" ]; then
         cat "$work/lines"
-        failed=1
+        : >"$work/failed" # a variable set behind a pipe would be lost
     fi
 }
 LC_ALL=C comm -13 "$work/declared" "$work/exported" | none 'exported, but in no public header'
 LC_ALL=C comm -23 "$work/declared" "$work/exported" | none 'declared, but not exported'
 grep -v '^moeg_' "$work/declared" | none 'declared without the prefix moeg_'
 grep -v '^moeg_' "$work/global" | none 'global in the static library without the prefix moeg_'
-[ "$(wc -l <"$work/global")" -ge "$(wc -l <"$work/declared")" ] || { echo "$3: symbols are missing"; failed=1; }
+[ "$(wc -l <"$work/global")" -ge "$(wc -l <"$work/declared")" ] || { echo "$3: symbols are missing"; exit 1; }
 echo "$(wc -l <"$work/exported") exported symbols"
-exit "$failed"
+[ ! -e "$work/failed" ]

@@ -64,6 +64,12 @@ for compiler in "$@"; do
     run "$work/pc_static_$language" static
 done
 
+say 'as a subdirectory'
+quietly cmake -S "$outside" -B "$work/subdirectory" -DCONSUMER_LANGUAGE=C -DCMAKE_C_COMPILER="$1" \
+    -DCONSUMER_SUBDIRECTORY="$source_dir"
+quietly cmake --build "$work/subdirectory" --target with_moegeom --parallel 2
+run "$work/subdirectory/with_moegeom" shared
+
 for version in 0.2 99; do
     say "version $version must be refused"
     if cmake -S "$outside" -B "$work/refused$version" -DCONSUMER_LANGUAGE=NONE -DCONSUMER_WANTS=$version \
