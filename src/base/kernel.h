@@ -22,8 +22,8 @@ static inline size_t moeg_round_lanes(size_t n)
 void moeg_kernel_affine(size_t K, size_t d, const double *W, const double *b, size_t stride, const double *x,
                         double *out);
 
-/* y[i] = exp(x[i]) for x[i] <= 0 or -inf, 0 below -708 (subnormal results are not needed where this is used), within 4
- * ulp elsewhere; n a multiple of MOEG_LANES; y may be x. */
+/* y[i] = exp(x[i]) for x[i] <= 0 or -inf: within 2 ulp for x[i] >= -708, then to the spacing of subnormals, and 0 below
+ * -708.75; NaN stays NaN; n a multiple of MOEG_LANES; y may be x. */
 void moeg_kernel_exp(size_t n, const double *x, double *y);
 
 /* Uniforms (moegeom/stream.h): u[j * stride + i] = draw j of unit first + i, for j < q, i < stride. */

@@ -29,11 +29,12 @@ static inline double of_bits(uint64_t bits)
     return x;
 }
 
-/* exp(x) = 2^k exp(r), k = rint(x / ln 2), |r| <= ln(2)/2; exp(r) = 1 + r + r^2 P(r). */
+/* exp(x) = 2^k exp(r), k = rint(x / ln 2), |r| <= ln(2)/2; exp(r) = 1 + r + r^2 P(r). The exponent field of 2^k is
+ * k + 1023: at the clamp k = -1023 makes it zero, so that far tails and masks need no case of their own. */
 static inline double exp_lane(double x)
 {
     const double shift = 0x1.8p52; /* Adding it rounds to an integer, which then stands in the low bits. */
-    const double clamped = x < -708 ? -708 : x;
+    const double clamped = x < -709 ? -709 : x;
     const double shifted = FMA(clamped, 0x1.71547652b82fep+0, shift);
     const double k = shifted - shift;
     /* ln 2 in two pieces, the first with 20 zero bits at its end: k times it is exact. */
@@ -49,8 +50,7 @@ static inline double exp_lane(double x)
     p = FMA(p, r, 0x1.5555555555556p-3);
     p = FMA(p, r, 0x1.0000000000001p-1);
     p = FMA(p, r * r, r) + 1;
-    const double y = p * of_bits((bits_of(shifted) + 1023) << 52);
-    return x < -708 ? 0 : y;
+    return p * of_bits((bits_of(shifted) + 1023) << 52);
 }
 
 /* log(x) for normal x < 1: x = 2^k (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)), s = f / (2 + f),
