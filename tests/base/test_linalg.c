@@ -3,22 +3,16 @@
 #include "base/linalg.h"
 #include "support/check.h"
 #include "support/failing_alloc.h"
+#include "support/random.h"
 
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdlib.h>
 
-/* Numbers in (-1, 1) with full mantissas, from a linear congruence (Knuth's MMIX). */
-static double next(uint64_t *seed)
-{
-    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
-    return (double)(int64_t)*seed / 9223372036854775808.0;
-}
-
 static void fill(size_t n, uint64_t seed, double *x)
 {
     for (size_t i = 0; i < n; i++)
-        x[i] = next(&seed);
+        x[i] = next_uniform(&seed);
 }
 
 /* C = A B or A B', the obvious way. */
@@ -338,8 +332,8 @@ static void least_squares_shares_between_equal_columns(void **state)
     double A[M * 3], B[M], X[3];
     uint64_t seed = 9;
     for (size_t i = 0; i < M; i++) {
-        A[i * 3] = A[i * 3 + 2] = next(&seed);
-        A[i * 3 + 1] = next(&seed);
+        A[i * 3] = A[i * 3 + 2] = next_uniform(&seed);
+        A[i * 3 + 1] = next_uniform(&seed);
         B[i] = 2.385 * A[i * 3] - 0.7 * A[i * 3 + 1];
     }
     size_t rank;

@@ -1,0 +1,97 @@
+#include "base/interval.h"
+
+#include "base/error.h"
+#include "base/tail.h"
+
+#include <math.h>
+#include <moegeom/estimate.h>
+
+/* Counts up to here are exact as doubles. */
+#define LARGEST_COUNT ((uint64_t)1 << 53)
+
+moeg_status moeg_check_level(const char *function, double level)
+{
+    if (!(level > 0 && level < 1))
+        return moeg_fail(MOEG_EINVAL, "%s: level must be in (0, 1), got %g", function, level);
+    return MOEG_OK;
+}
+
+static moeg_status check_count(const char *function, const char *name, uint64_t count)
+{
+    if (count == 0 || count > LARGEST_COUNT)
+        return moeg_fail(MOEG_EINVAL, "%s: %s must be at least 1 and at most 2^53, got %llu", function, name,
+                         (unsigned long long)count);
+    return MOEG_OK;
+}
+
+/* The p at which `count` of n or more have this probability, and 1 - p: P(Bin(n, p) >= c) = P(Beta(c, n - c + 1) <= p).
+ */
+static void lower_limit(uint64_t count, uint64_t n, double probability, double *p, double *q)
+{
+    if (count == 0) {
+        *p = 0;
+        *q = 1;
+    } else if (count == n) {
+        const double log_p = log(probability) / (double)n;
+        *p = exp(log_p);
+        *q = -expm1(log_p);
+    } else {
+        moeg_tail_beta_quantile((double)count, (double)(n - count + 1), probability, p, q);
+    }
+}
+
+moeg_status moeg_interval_binomial(const char *function, uint64_t count, uint64_t n, double level, double *lo,
+                                   double *hi)
+{
+    moeg_status status = check_count(function, "n", n);
+    if (status == MOEG_OK && count > n)
+        status = moeg_fail(MOEG_EINVAL, "%s: count must be at most n = %llu, got %llu", function, (unsigned long long)n,
+                           (unsigned long long)count);
+    if (status == MOEG_OK)
+        status = moeg_check_level(function, level);
+    if (status != MOEG_OK)
+        return status;
+    /* The upper limit is the lower one of the failures, seen from 1. */
+    double rest;
+    lower_limit(count, n, 0.5 * (1 - level), lo, &rest);
+    lower_limit(n - count, n, 0.5 * (1 - level), &rest, hi);
+    return MOEG_OK;
+}
+
+moeg_status moeg_clopper_pearson(uint64_t count, uint64_t n, double level, double *lo, double *hi)
+{
+    moeg_status status = moeg_check_pointer("clopper_pearson", "lo", lo);
+    if (status == MOEG_OK)
+        status = moeg_check_pointer("clopper_pearson", "hi", hi);
+    if (status == MOEG_OK)
+        status = moeg_interval_binomial("clopper_pearson", count, n, level, lo, hi);
+    return status;
+}
+
+moeg_status moeg_dkw(uint64_t n, double level, double *half_width)
+{
+    moeg_status status = moeg_check_pointer("dkw", "half_width", half_width);
+    if (status == MOEG_OK && n == 0)
+        status = moeg_fail(MOEG_EINVAL, "dkw: n must be at least 1, got 0");
+    if (status == MOEG_OK)
+        status = moeg_check_level("dkw", level);
+    if (status == MOEG_OK)
+        *half_width = sqrt(log(2 / (1 - level)) / (2 * (double)n));
+    return status;
+}
+
+moeg_status moeg_interval_gamma(const char *function, uint64_t count, double value, double level, double *lo,
+                                double *hi)
+{
+    moeg_status status = check_count(function, "count", count);
+    if (status == MOEG_OK)
+        status = moeg_check_level(function, level);
+    if (status == MOEG_OK && !(value > 0 && isfinite(value)))
+        status = moeg_fail(MOEG_EINVAL, "%s: value must be positive and finite, got %g", function, value);
+    if (status != MOEG_OK)
+        return status;
+    const double n = (double)count;
+    *lo = value * (moeg_tail_gamma_quantile(n, 0.5 * (1 - level), 0) / n);
+    *hi = value * (moeg_tail_gamma_quantile(n, 0.5 * (1 - level), 1) / n);
+    return MOEG_OK;
+}

@@ -1,0 +1,22 @@
+/* Intervals that chapters need and users do not. */
+#ifndef MOEG_BASE_INTERVAL_H
+#define MOEG_BASE_INTERVAL_H
+
+#include <moegeom/status.h>
+#include <stdint.h>
+
+/* moeg_clopper_pearson(), naming `function` in its errors. */
+moeg_status moeg_interval_binomial(const char *function, uint64_t count, uint64_t n, double level, double *lo,
+                                   double *hi);
+
+/* Two-sided interval of a scale that is `value` times Gamma(count)/count, as 2 count alpha_true/alpha ~ chi^2(2 count)
+ * of Hill's estimator: value times the chi^2(2 count) quantiles at (1 -+ level)/2 over 2 count. value > 0.
+ * MOEG_EINVAL (count = 0 or above 2^53, level outside (0, 1), value not positive and finite; `function` named). Cost
+ * O(1). */
+moeg_status moeg_interval_gamma(const char *function, uint64_t count, double value, double level, double *lo,
+                                double *hi);
+
+/* MOEG_OK, or MOEG_EINVAL: "function: level must be in (0, 1), got 1". */
+moeg_status moeg_check_level(const char *function, double level);
+
+#endif
