@@ -75,8 +75,8 @@ MOEG_EXPORT moeg_status moeg_top(size_t n, size_t K, const double *logits, size_
 /** SOFTMAX gates g_k = exp((a_k - a_(1))/tau) / sum of n rows of K logits; tau = 0: 1 at the largest (ties: the lowest
  * index), 0 elsewhere [theory: gates].
  *
- * Right to 4 epsilon, relative, for all finite logits and every tau (where a gate is subnormal: to half a unit and a
- * little): the quotient (a_k - a_(1))/tau is carried in double-double. The gates of a row sum to 1 within 2 epsilon.
+ * Right to 4 epsilon, relative, for all finite logits and every tau, and half a subnormal unit more where the gate is
+ * subnormal: the quotient (a_k - a_(1))/tau is carried in double-double. The gates of a row sum to 1 within 2 epsilon.
  * @param logits  (n x K), finite or -inf (gate 0)
  * @param tau     0 or in [1e-300, 1e300], in units of logits
  * @param gates   (n x K); may be the same array as logits

@@ -15,18 +15,14 @@ moeg_status moeg_check_tau(const char *function, const char *name, double tau)
 
 /* 2^64 exp((a - top)/tau), a <= top both finite.
  *
- * The difference is formed exactly, s + e (TwoDiff), on halves where it could overflow; the quotient is q + low, low
- * from the exact remainder of s/tau; exp(q + low) = exp(q)(1 + low) since |low| < 1e-13. The factor 2^64 keeps the term
- * normal down to the smallest gate there is, so that no rounding but that of the final quotient is subnormal: there
- * exp(q + 64 log 2) is taken instead. Error below 1.6 epsilon, by that of exp and one rounding. */
+ * The difference is formed exactly, s + e (TwoDiff); one that overflows is far below -746 tau, where the term is 0. The
+ * quotient is q + low, low from the exact remainder of s/tau; exp(q + low) = exp(q)(1 + low) since |low| < 1e-13. The
+ * factor 2^64 keeps the term normal down to the smallest gate there is, so that no rounding but that of the final
+ * quotient is subnormal: there exp(q + 64 log 2) is taken instead. Error below 1.6 epsilon, by that of exp and one
+ * rounding. */
 static double scaled_term(double a, double top, double tau)
 {
-    static const double log2_64 = 0x1.62e42fefa39efp+5, log2_64_low = 0x1.abc9e3b39803fp-50;
-    if (fabs(a) > 1e307 || fabs(top) > 1e307) {
-        a /= 2;
-        top /= 2;
-        tau /= 2;
-    }
+    static const double shift = 0x1.62e42fefa39efp+5, shift_low = 0x1.abc9e3b39803fp-50;
     const double s = a - top, b = s - a;
     const double e = (a - (s - b)) - (top + b);
     const double q = s / tau;
@@ -37,9 +33,9 @@ static double scaled_term(double a, double top, double tau)
         const double term = exp(q);
         return 0x1p64 * fma(term, low, term);
     }
-    const double shifted = q + log2_64;
+    const double shifted = q + shift;
     const double term = exp(shifted);
-    return fma(term, low + ((log2_64 - (shifted - q)) + log2_64_low), term);
+    return fma(term, low + ((shift - (shifted - q)) + shift_low), term);
 }
 
 static void one_hot(size_t K, size_t chosen, double *gates)

@@ -51,6 +51,8 @@ for exponent in (-300, -155, -31, -8, -1, 0, 3, 12, 77, 150, 300):
         case(tau, [-INF if random.random() < 0.3 else random.gauss(0, 1) * spread for _ in range(K - 1)] + [0])
 for spread in (1, 30, 400):
     case(1.37, [random.gauss(0, 1) * spread for _ in range(1000)])
+# Terms below half an ulp of the sum so far, each lost without compensation.
+case(1, [0] + [-37.0 - 1e-3 * j for j in range(1000)])
 
 print("# Gates to 25 digits by mpmath: python3 tests/reference/softmax.py > tests/reference/softmax.csv")
 print("case,tau,logit,gate")
