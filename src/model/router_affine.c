@@ -25,7 +25,7 @@ static const double *weights_of(const affine_router *r)
 }
 
 /* A mask is a mask even where W x overflows, and an overflow to -inf is no mask: the first is written, the second
- * becomes a NaN. */
+ * becomes a NaN, as a + 0 a is a where a is finite and NaN where it is not. */
 static void logits_block(const moeg_router *router, size_t stride, const double *x, double *a)
 {
     const affine_router *r = (const affine_router *)router;
@@ -38,7 +38,7 @@ static void logits_block(const moeg_router *router, size_t stride, const double 
                 row[i] = -INFINITY;
         else
             for (size_t i = 0; i < stride; i++)
-                row[i] = row[i] < -DBL_MAX ? NAN : row[i];
+                row[i] += 0 * row[i];
     }
 }
 
