@@ -11,10 +11,11 @@ int moeg_margin_row(size_t K, const double *logits, double *margin)
 {
     double first = -INFINITY, second = -INFINITY;
     for (size_t k = 0; k < K; k++) {
-        second = fmax(second, fmin(first, logits[k]));
-        first = fmax(first, logits[k]);
+        const double v = logits[k], lesser = v > first ? first : v;
+        second = lesser > second ? lesser : second;
+        first = v > first ? v : first;
     }
-    *margin = first - second;
+    *margin = first - second + 0; /* + 0 turns -0, the margin of -0 and 0, into 0 */
     return *margin <= DBL_MAX || second == -INFINITY;
 }
 
@@ -63,7 +64,7 @@ static inline int margin_chunk(size_t K, size_t count, size_t stride, const doub
             suspects |= v == v ? 0 : 1;
         }
     for (size_t i = 0; i < count; i++) {
-        margin[i] = first[i] - second[i];
+        margin[i] = first[i] - second[i] + 0;
         suspects |= margin[i] <= DBL_MAX ? 0 : 1; /* an infinite first[i] gives inf or NaN */
         best[i] = (uint32_t)index[i];
     }

@@ -34,9 +34,15 @@ static void ties_go_to_the_lowest_index_and_prefixes_agree(void **state)
     }
     assert_ok(moeg_margin(1, 5, z, &margin));
     assert_near(margin, 0, 0);
-    const double equal[2] = {2, 2};
+    const double equal[2] = {2, 2}, zeros[4] = {-0.0, 0.0, 0.0, -0.0};
     assert_ok(moeg_margin(1, 2, equal, &margin));
     assert_near(margin, 0, 0);
+    for (size_t i = 0; i < 4; i += 2) {
+        assert_ok(moeg_margin(1, 2, zeros + i, &margin));
+        assert_true(margin == 0 && !signbit(margin));
+        assert_ok(moeg_top(1, 2, zeros + i, 1, index));
+        assert_int_equal(index[0], 0);
+    }
 }
 
 /* Logits of few levels, so that ties and masks abound. */
@@ -150,7 +156,7 @@ static block make_block(size_t K, size_t stride)
                   moeg_alloc(stride, sizeof(uint32_t))};
     fill_values(K + stride, K * stride, 3, made.a);
     for (size_t i = 0; i < K * stride; i += 3)
-        made.a[i] = floor(made.a[i]);
+        made.a[i] = ceil(made.a[i]); /* ties, and zeros of both signs */
     return made;
 }
 
@@ -180,7 +186,7 @@ static void blocks_are_rows(void **state)
             if (K > 1)
                 assert_ok(moeg_margin(1, K, row, &margin));
             assert_int_equal(made.best[i], best);
-            assert_near(made.margin[i], margin, 0);
+            assert_memory_equal(&made.margin[i], &margin, sizeof margin);
         }
         free_block(&made);
     }
