@@ -1,7 +1,6 @@
 /* f(x) = A x + c. */
 #include "base/error.h"
 #include "base/kernel.h"
-#include "base/memory.h"
 #include "model/block.h"
 #include "model/expert_kind.h"
 

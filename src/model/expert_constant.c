@@ -1,6 +1,5 @@
 /* f(x) = c. */
 #include "base/error.h"
-#include "base/memory.h"
 #include "model/block.h"
 #include "model/expert_kind.h"
 

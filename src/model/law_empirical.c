@@ -1,6 +1,5 @@
 /* X is row i of the data: sample i is row i. */
 #include "base/error.h"
-#include "base/memory.h"
 #include "model/block.h"
 #include "model/law_kind.h"
 

@@ -7,7 +7,6 @@
 #include "model/law_kind.h"
 
 #include <math.h>
-#include <string.h>
 
 typedef struct gaussian_law {
     moeg_law law;

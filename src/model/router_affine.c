@@ -1,7 +1,6 @@
 /* a = W x + b; b_k = -inf masks expert k. */
 #include "base/error.h"
 #include "base/kernel.h"
-#include "base/memory.h"
 #include "model/block.h"
 #include "model/router_kind.h"
 

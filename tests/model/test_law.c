@@ -1,4 +1,3 @@
-#include "base/kernel.h"
 #include "base/memory.h"
 #include "model/model.h"
 #include "model/rows.h"
