@@ -203,6 +203,25 @@ static void counts_are_exact_to_2_53(void **state)
     assert_relative(left[2], half / 2 + 16, 4 * EPS);
 }
 
+/* The same bits in every thread, with BLAS at work in all of them at once. */
+static void threads_do_not_change_bits(void **state)
+{
+    (void)state;
+    enum { P = 19, N = 1000, SIZE = 1 + P + P * (P + 1) / 2 };
+    double *x = malloc(P * N * sizeof *x), alone[SIZE] = {0};
+    fill_values(P, N, N, x);
+    assert_ok(moeg_covariance_add(P, N, N, x, alone));
+    int wrong = 0;
+#pragma omp parallel num_threads(8) reduction(+ : wrong)
+    for (int i = 0; i < 5; i++) {
+        double together[SIZE] = {0};
+        wrong += moeg_covariance_add(P, N, N, x, together) != MOEG_OK;
+        wrong += memcmp(together, alone, sizeof alone) != 0;
+    }
+    assert_int_equal(wrong, 0);
+    free(x);
+}
+
 static void batches_overflow_to_non_finite(void **state)
 {
     (void)state;
@@ -263,6 +282,7 @@ int main(void)
         cmocka_unit_test(merging_is_adding),
         cmocka_unit_test(empty_states_are_neutral),
         cmocka_unit_test(counts_are_exact_to_2_53),
+        cmocka_unit_test(threads_do_not_change_bits),
         cmocka_unit_test(batches_overflow_to_non_finite),
         cmocka_unit_test(bad_arguments_leave_the_state_alone),
     };
