@@ -46,20 +46,19 @@ static void any_cut_and_order_gives_the_same_bits(void **state)
 {
     (void)state;
     static const uint64_t block_counts[] = {1, 2, 3, 4, 5, 7, 8, 13, 31, 32, 33, 64, 97, 200};
-    static const int threads[] = {1, 2, 5, 8};
     for (size_t b = 0; b < sizeof block_counts / sizeof *block_counts; b++) {
         const uint64_t blocks = block_counts[b];
         const moeg_job_spec spec = hash_spec(7 * blocks - 4, 7);
         moeg_job *job = make_job(&spec);
         assert_int_equal(moeg_job_blocks(job), blocks);
-        for (size_t t = 0; t < 4; t++) {
-            moeg_partial *whole = run_range(job, threads[t], 0, blocks);
+        for (size_t t = 0; t < THREAD_CASES; t++) {
+            moeg_partial *whole = run_range(job, THREADS[t], 0, blocks);
             assert_is_range(job, whole, 0, blocks);
             assert_int_equal(moeg_partial_units(whole), 7 * blocks - 4);
             moeg_partial_free(whole);
             for (int repeat = 0; repeat < 12; repeat++) {
                 const uint64_t first = repeat % 2 == 0 ? 0 : random_below(blocks + 1);
-                check_random_cut(job, threads[t], first, first + random_below(blocks - first + 1));
+                check_random_cut(job, THREADS[t], first, first + random_below(blocks - first + 1));
             }
         }
         moeg_job_free(job);
@@ -235,6 +234,13 @@ static void imports_are_checked(void **state)
             assert_status(import_copy(job, size, data, &out), MOEG_EFORMAT, "partial_import: ");
             data[at] = kept;
         }
+    /* Ranges outside the job whose nodes are as many as there are states: 3, 4-7 .. 32-63, 64-95, 96-111, and none. */
+    data[10] = 112;
+    assert_status(import_copy(job, size, data, &out), MOEG_EFORMAT,
+                  "partial_import: the range must be inside the 88 blocks of job hash, got [3, 112)");
+    data[10] = 2;
+    data[11] = 0;
+    assert_status(import_copy(job, header, data, &out), MOEG_EFORMAT, "job hash, got [3, 2)");
     assert_status(moeg_partial_import(NULL, size, data, &out), MOEG_EINVAL, "partial_import: job must not be NULL");
     assert_status(moeg_partial_import(job, size, NULL, &out), MOEG_EINVAL, "partial_import: data must not be NULL");
     assert_status(moeg_partial_import(job, size, data, NULL), MOEG_EINVAL, "partial_import: partial must not be NULL");

@@ -54,11 +54,21 @@ static inline moeg_job *make_job(const moeg_job_spec *spec)
     return job;
 }
 
-/* Runs a range that must succeed. */
-static inline moeg_partial *run_range(const moeg_job *job, int threads, uint64_t first, uint64_t end)
+/* Numbers of threads to try: more, too, than there are processors. */
+static const int THREADS[] = {1, 2, 5, 8};
+enum { THREAD_CASES = sizeof THREADS / sizeof *THREADS };
+
+static inline moeg_sampling with_threads(int threads)
 {
     moeg_sampling s = moeg_sampling_default();
     s.max_threads = threads;
+    return s;
+}
+
+/* Runs a range that must succeed. */
+static inline moeg_partial *run_range(const moeg_job *job, int threads, uint64_t first, uint64_t end)
+{
+    const moeg_sampling s = with_threads(threads);
     moeg_partial *partial = NULL;
     assert_ok(moeg_job_run(job, &s, first, end, &partial));
     assert_non_null(partial);
