@@ -1,5 +1,4 @@
 # Libraries. OpenBLAS stands before GSL wherever both are linked: libgslcblas, which GSL pulls in, has the same names.
-set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON) # for a project that takes this one in by add_subdirectory()
 find_package(MoegLinalg REQUIRED COMPONENTS OpenBLAS LAPACKE)
 find_package(GSL 2.7 REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS C)

@@ -68,7 +68,7 @@ for compiler in "$@"; do
     run "$work/pc_static_$language" static
 done
 
-# Only configured: a target that the outer project cannot see shows when the build is generated.
+# Only configured: what the outer project cannot see or would have twice shows when the build is generated.
 say 'as a subdirectory'
 quietly cmake -S "$outside" -B "$work/subdirectory" -DCONSUMER_LANGUAGE=C -DCMAKE_C_COMPILER="$1" \
     -DCONSUMER_SUBDIRECTORY="$source_dir"
