@@ -25,7 +25,8 @@ typedef struct moeg_margin_condition {
  * @param B      bound on |f_k(X)| for every k, >= 0
  * @param M      bound on |m(X)|, >= 0
  * @param tau    (ntau), >= 0, finite
- * @param bound  (ntau); +inf where it overflows (still a true bound), 0 at tau = 0
+ * @param bound  (ntau), rounded upward; +inf where it overflows (still a true bound), the smallest double where it
+ *        underflows, 0 at tau = 0
  * @return #MOEG_OK; #MOEG_EINVAL (the argument that does not fit, named). Thread-safe. */
 MOEG_EXPORT moeg_status moeg_bound_bounded(const moeg_margin_condition *condition, size_t K, double B, double M,
                                            size_t ntau, const double *tau, double *bound);

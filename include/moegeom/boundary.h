@@ -32,20 +32,22 @@ MOEG_EXPORT moeg_status moeg_boundary_mass(const moeg_router *router, const moeg
 
 /** Hill's estimator of the margin exponent, over a grid of upper limits w:
  * alpha(w) = n_w / sum_{0 < Delta_i <= w} log(w/Delta_i), standard error alpha/sqrt(n_w), n_w the rows in the sum
- * (`contributing`); interval from 2 n_w alpha_true/alpha ~ chi^2(2 n_w). A single w is a choice: look at alpha over w.
+ * (`contributing`); interval from 2 n_w alpha_true/alpha ~ chi^2(2 n_w), which is exact at any n_w >= 1 if
+ * P(Delta <= t) = C t^alpha below w. A single w is a choice: look at alpha over w.
  *
  * Rows with Delta = 0 have no logarithm: they are left out, and counted. By sampling only: the options' method may be
  * AUTO or MC.
  * @param w      (nw), finite, > 0, in any order
- * @param alpha  (nw); NaN with an infinite error bar where n_w = 0
+ * @param alpha  (nw); NaN where n_w = 0, infinite where all n_w rows lie at w, both with an infinite error bar
  * @param ties   rows left out; may be NULL
- * @return as moeg_boundary_mass(); #MOEG_EUNABLE where an n_w is below #MOEG_ENOUGH_UNITS (written). */
+ * @return as moeg_boundary_mass(); #MOEG_EUNABLE where an n_w is below #MOEG_ENOUGH_UNITS, or alpha
+ *         is infinite (written). */
 MOEG_EXPORT moeg_status moeg_boundary_exponent(const moeg_router *router, const moeg_law *law, size_t nw,
                                                const double *w, const moeg_sampling *s, moeg_estimate *alpha,
                                                uint64_t *ties);
 
 /** The coarea slope lim BM(w)/w = 2 S[1] of an affine router with K = 2 under a Gaussian law: 2 p_s(0), p_s the density
- * of s = a_1 - a_2.
+ * of s = a_1 - a_2; 0 if one of the experts is masked.
  *
  * @return #MOEG_OK; #MOEG_EINVAL; #MOEG_EUNSUPPORTED (another K, router or law); #MOEG_EDOM (s is constant: no
  * density); #MOEG_ENOMEM. */
@@ -63,7 +65,8 @@ MOEG_EXPORT moeg_status moeg_boundary_job_create(moeg_job **job, const moeg_rout
  * @param mass   (nw) or NULL
  * @param alpha  (nw) or NULL
  * @param ties   or NULL
- * @return #MOEG_OK; #MOEG_EUNABLE as the functions above; #MOEG_EINVAL (not such a job, w = 0 with alpha wanted). */
+ * @return #MOEG_OK; #MOEG_EUNABLE as the functions above; #MOEG_EINVAL (not such a job, w = 0 with alpha
+ *         wanted); #MOEG_ENOMEM. Of no rows: a mass of NaN in [0, 1]. */
 MOEG_EXPORT moeg_status moeg_boundary_job_result(const moeg_job *job, const moeg_partial *partial, double level,
                                                  moeg_estimate *mass, moeg_estimate *alpha, uint64_t *ties);
 

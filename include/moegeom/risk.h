@@ -30,19 +30,25 @@ typedef enum moeg_mixing {
  *
  * Method LINE (AUTO where it applies: K = 2, affine router, constant or affine experts, teacher of one such expert,
  * Gaussian law): given s = a_1 - a_2 all is Gaussian with closed moments, and the one remaining integral is a graded
- * quadrature; std_error is 0 and quad_error says how exact. Method MC: units are rows; `contributing` of a gap counts
- * the rows with Delta <= 45 tau, which alone feel the temperature: fewer than #MOEG_ENOUGH_UNITS of them give that gap
- * (and that soft risk) an infinite error bar and the call #MOEG_EUNABLE, never a false zero. Rows beyond are skipped
- * under a sampled law; under an empirical law every row is summed, so that the sums over the data are exact.
+ * quadrature; std_error is 0 and quad_error bounds what quadrature and rounding may have done. Method MC: units are
+ * rows; `contributing` of a gap counts the rows with Delta <= 45 tau, which alone feel the temperature. They weigh
+ * v = exp(-Delta/tau): fewer than #MOEG_ENOUGH_UNITS of them, or as many as weigh no more than so many equal ones,
+ * (sum v)^2 < #MOEG_ENOUGH_UNITS sum v^2, give that gap (and that soft risk) an infinite error bar and the call
+ * #MOEG_EUNABLE, never a false zero. Rows beyond 45 tau are skipped under a sampled law; under an empirical law every
+ * row is summed, so that the sums over the data are exact.
+ *
+ * A gap that is 0 whatever the input, at tau = 0 or with all experts but one masked, has the interval [0, 0] and all
+ * rows contributing. Experts masked by a logit of -inf are left out, whatever their outputs.
  * @param ntau  temperatures, at least 1
  * @param tau   (ntau), each 0 or in [1e-300, 1e300], in any order; the gap at 0 is exactly 0
  * @param hard  one estimate, or NULL
  * @param soft  (ntau), or NULL
  * @param gap   (ntau), or NULL
- * @param gap_covariance  (ntau x ntau) of the gap estimates, or NULL; zeros for a deterministic method
- * @return #MOEG_OK; #MOEG_EUNABLE, #MOEG_ECANCELED (written); #MOEG_EINVAL (also dimensions that do not fit, a data
- *         teacher without its empirical law); #MOEG_EUNSUPPORTED (LINE where it does not apply); #MOEG_ERANGE (an
- *         overflow); #MOEG_ENOMEM. Memory independent of n. Cost per row O(d^2 + K m d + ntau K m). */
+ * @param gap_covariance  (ntau x ntau) of the gap estimates, or NULL; zeros for a deterministic method; where an error
+ *        bar is infinite, infinity on the diagonal and NaN beside it
+ * @return #MOEG_OK; #MOEG_EUNABLE, #MOEG_ECANCELED (written, over the rows done); #MOEG_EINVAL (also dimensions that do
+ * not fit, a data teacher without its empirical law); #MOEG_EUNSUPPORTED (LINE where it does not apply); #MOEG_ERANGE
+ * (an overflow); #MOEG_ENOMEM. Memory independent of n. Cost per row O(d^2 + K m d + ntau K m). */
 MOEG_EXPORT moeg_status moeg_risk_curve(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,
                                         moeg_mixing mixing, size_t ntau, const double *tau, const moeg_sampling *s,
                                         moeg_estimate *hard, moeg_estimate *soft, moeg_estimate *gap,
@@ -61,7 +67,8 @@ MOEG_EXPORT moeg_status moeg_risk_job_create(moeg_job **job, const moeg_moe *moe
                                              const moeg_sampling *s);
 
 /** Results of such a job from what was done of it; outputs as moeg_risk_curve().
- * @return #MOEG_OK; #MOEG_EUNABLE; #MOEG_EINVAL (not such a job, a level outside (0, 1)); #MOEG_ERANGE. */
+ * @return #MOEG_OK; #MOEG_EUNABLE; #MOEG_EINVAL (not such a job, a level outside (0, 1)); #MOEG_ERANGE; #MOEG_ENOMEM.
+ */
 MOEG_EXPORT moeg_status moeg_risk_job_result(const moeg_job *job, const moeg_partial *partial, double level,
                                              moeg_estimate *hard, moeg_estimate *soft, moeg_estimate *gap,
                                              double *gap_covariance);

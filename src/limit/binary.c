@@ -1,0 +1,102 @@
+#include "limit/binary.h"
+
+#include "base/error.h"
+#include "model/model.h"
+
+#include <float.h>
+#include <math.h>
+
+static const long double sqrt_half = 0.70710678118654752440084436210485L;
+static const long double sqrt_two_pi = 2.50662827463100050241576528481105L;
+
+const char *moeg_binary_refusal(const moeg_router *router, const moeg_law *law)
+{
+    const double *W, *b, *mean, *covariance;
+    if (moeg_router_experts(router) != 2)
+        return "there are more than two experts";
+    if (!moeg_router_affine_parts(router, &W, &b))
+        return "the router is not affine";
+    if (!moeg_law_gaussian_parts(law, &mean, &covariance))
+        return "the law is not Gaussian";
+    return NULL;
+}
+
+/* v' S v, v = w0 - w1 (S NULL: the identity), or 0 if that is within d epsilon of the magnitudes it was added from: v
+ * has then no part along which X varies, to the rank rule of the law. */
+static long double quadratic_form(size_t d, const double *w0, const double *w1, const double *S)
+{
+    long double sum = 0, size = 0;
+    for (size_t i = 0; i < d; i++)
+        for (size_t j = S == NULL ? i : 0; j < (S == NULL ? i + 1 : d); j++) {
+            const long double s = S == NULL ? 1 : S[i * d + j];
+            const long double term = ((long double)w0[i] - w1[i]) * s * ((long double)w0[j] - w1[j]);
+            sum += term;
+            size += fabsl(term);
+        }
+    return sum > (long double)d * DBL_EPSILON * size ? sum : 0;
+}
+
+moeg_status moeg_binary_logit_init(const char *function, const moeg_router *router, const moeg_law *law,
+                                   moeg_binary_logit *logit)
+{
+    const double *W, *b, *mu, *S;
+    const size_t d = moeg_router_dim(router);
+    moeg_router_affine_parts(router, &W, &b);
+    moeg_law_gaussian_parts(law, &mu, &S);
+    if (isinf(b[0]) || isinf(b[1])) {
+        *logit = (moeg_binary_logit){.near = isinf(b[0]) ? 1 : 0, .masked = 1, .constant = 1, .mean = INFINITY};
+        return MOEG_OK;
+    }
+    long double mean = (long double)b[0] - b[1];
+    for (size_t j = 0; j < d; j++)
+        mean += ((long double)W[j] - W[d + j]) * mu[j];
+    const long double deviation = sqrtl(quadratic_form(d, W, W + d, S));
+    if (!isfinite((double)mean) || !isfinite((double)deviation))
+        return moeg_fail(MOEG_ERANGE, "%s: the difference of the logits overflows: mean %Lg, standard deviation %Lg",
+                         function, mean, deviation);
+    const int constant = deviation <= 1e-20L * fabsl(mean);
+    *logit = (moeg_binary_logit){
+        .near = mean < 0 ? 1 : 0,
+        .constant = constant,
+        .mean = fabsl(mean),
+        .deviation = deviation,
+        .z = constant ? 0 : fabsl(mean) / deviation,
+    };
+    return MOEG_OK;
+}
+
+/* P(|t - z| <= h) for t ~ N(0, 1), zh < 1, h < 1, as 2 phi(z) h sum_k T_2k/(2k + 1), T_n = He_n(z) h^n/n!: the Taylor
+ * series of phi around z. The sum stays of order 1, whatever z and h. */
+static long double narrow_mass(long double z, long double h)
+{
+    long double previous = 0, term = 1, sum = 1;
+    for (int n = 0; n < 40; n++) {
+        const long double next = (z * h * term - h * h * previous) / (n + 1);
+        previous = term;
+        term = next;
+        if (n % 2 == 1)
+            sum += term / (n + 2);
+    }
+    return 2 * expl(-z * z / 2) / sqrt_two_pi * h * sum;
+}
+
+double moeg_binary_mass(const moeg_binary_logit *logit, double w)
+{
+    if (logit->masked)
+        return 0;
+    if (logit->constant)
+        return logit->mean <= w ? 1 : 0;
+    const long double z = logit->z, h = w / logit->deviation;
+    if (h >= z) /* Two positive terms. */
+        return (double)((erfl((h - z) * sqrt_half) + erfl((h + z) * sqrt_half)) / 2);
+    if (z * h >= 1) /* The second is below e^-2 times the first. */
+        return (double)((erfcl((z - h) * sqrt_half) - erfcl((z + h) * sqrt_half)) / 2);
+    return (double)narrow_mass(z, h);
+}
+
+double moeg_binary_density(const moeg_binary_logit *logit)
+{
+    if (logit->constant)
+        return 0;
+    return (double)(expl(-logit->z * logit->z / 2) / (sqrt_two_pi * logit->deviation));
+}

@@ -1,0 +1,163 @@
+#include <moegeom/boundary.h>
+
+#include "base/error.h"
+#include "base/interval.h"
+#include "limit/binary.h"
+#include "limit/boundary_job.h"
+#include "limit/check.h"
+
+#include <math.h>
+
+/* Widths are finite and at least `least` (0 is allowed, or above 0). */
+static moeg_status check_widths(const char *function, size_t nw, const double *w, int zero_allowed)
+{
+    if (nw == 0)
+        return moeg_fail(MOEG_EINVAL, "%s: nw must be at least 1, got 0", function);
+    const moeg_status status = moeg_check_pointer(function, "w", w);
+    if (status != MOEG_OK)
+        return status;
+    for (size_t j = 0; j < nw; j++)
+        if (!(isfinite(w[j]) && (zero_allowed ? w[j] >= 0 : w[j] > 0)))
+            return moeg_fail(MOEG_EINVAL, "%s: w[%zu] must be finite and %s 0, got %g", function, j,
+                             zero_allowed ? "at least" : "above", w[j]);
+    return MOEG_OK;
+}
+
+static moeg_status check_all(const char *function, const moeg_router *router, const moeg_law *law, size_t nw,
+                             const double *w, int zero_allowed, const moeg_sampling *s)
+{
+    moeg_status status = moeg_check_router_law(function, router, law);
+    if (status == MOEG_OK)
+        status = check_widths(function, nw, w, zero_allowed);
+    return status == MOEG_OK ? moeg_sampling_check(s) : status;
+}
+
+static moeg_status run_line(const char *function, const moeg_router *router, const moeg_law *law, size_t nw,
+                            const double *w, double level, moeg_estimate *mass)
+{
+    moeg_binary_logit logit;
+    const moeg_status status = moeg_binary_logit_init(function, router, law, &logit);
+    for (size_t j = 0; status == MOEG_OK && j < nw; j++) {
+        const double p = moeg_binary_mass(&logit, w[j]);
+        mass[j] = (moeg_estimate){
+            .value = p,
+            .lo = p,
+            .hi = p,
+            .level = level,
+            .n = 1,
+            .contributing = 1,
+            .method = MOEG_METHOD_LINE,
+        };
+    }
+    return status;
+}
+
+static moeg_status run_sampling(const char *function, const moeg_router *router, const moeg_law *law, size_t nw,
+                                const double *w, const moeg_sampling *s, moeg_estimate *mass, moeg_estimate *alpha,
+                                uint64_t *ties)
+{
+    moeg_job *job = NULL;
+    moeg_partial *partial = NULL;
+    moeg_status status = moeg_boundary_job_make(function, &job, router, law, nw, w, alpha != NULL, s);
+    if (status == MOEG_OK)
+        status = moeg_job_run(job, s, 0, moeg_job_blocks(job), &partial);
+    if (status >= 0) {
+        const moeg_status read = moeg_boundary_job_read(function, job, partial, s->level, mass, alpha, ties);
+        if (read < 0)
+            status = read;
+        else if (status == MOEG_ECANCELED)
+            moeg_fail(status, "%s: canceled by the progress callback", function);
+        else
+            status = read;
+    }
+    moeg_partial_free(partial);
+    moeg_job_free(job);
+    return status;
+}
+
+moeg_status moeg_boundary_mass(const moeg_router *router, const moeg_law *law, size_t nw, const double *w,
+                               const moeg_sampling *s, moeg_estimate *mass)
+{
+    static const char function[] = "boundary_mass";
+    int line = 0;
+    moeg_status status = check_all(function, router, law, nw, w, 1, s);
+    if (status == MOEG_OK)
+        status = moeg_check_pointer(function, "mass", mass);
+    if (status == MOEG_OK)
+        status = moeg_choose_line(function, moeg_binary_refusal(router, law), s->method, &line);
+    if (status != MOEG_OK)
+        return status;
+    return line ? run_line(function, router, law, nw, w, s->level, mass)
+                : run_sampling(function, router, law, nw, w, s, mass, NULL, NULL);
+}
+
+moeg_status moeg_boundary_exponent(const moeg_router *router, const moeg_law *law, size_t nw, const double *w,
+                                   const moeg_sampling *s, moeg_estimate *alpha, uint64_t *ties)
+{
+    static const char function[] = "boundary_exponent";
+    moeg_status status = check_all(function, router, law, nw, w, 0, s);
+    if (status == MOEG_OK)
+        status = moeg_check_pointer(function, "alpha", alpha);
+    if (status != MOEG_OK)
+        return status;
+    if (s->method == MOEG_METHOD_LINE)
+        return moeg_fail(MOEG_EUNSUPPORTED, "%s: method line does not apply: Hill's estimator needs rows", function);
+    return run_sampling(function, router, law, nw, w, s, NULL, alpha, ties);
+}
+
+moeg_status moeg_boundary_slope(const moeg_router *router, const moeg_law *law, double *slope)
+{
+    static const char function[] = "boundary_slope";
+    moeg_status status = moeg_check_router_law(function, router, law);
+    if (status == MOEG_OK)
+        status = moeg_check_pointer(function, "slope", slope);
+    if (status != MOEG_OK)
+        return status;
+    const char *refusal = moeg_binary_refusal(router, law);
+    if (refusal != NULL)
+        return moeg_fail(MOEG_EUNSUPPORTED, "%s: %s", function, refusal);
+    moeg_binary_logit logit;
+    if ((status = moeg_binary_logit_init(function, router, law, &logit)) != MOEG_OK)
+        return status;
+    if (!logit.masked && logit.deviation == 0)
+        return moeg_fail(MOEG_EDOM, "%s: the difference of the logits is constant and has no density", function);
+    const double density = moeg_binary_density(&logit);
+    if (!isfinite(2 * density))
+        return moeg_fail(MOEG_ERANGE, "%s: the slope overflows", function);
+    *slope = 2 * density;
+    return MOEG_OK;
+}
+
+moeg_status moeg_boundary_job_create(moeg_job **job, const moeg_router *router, const moeg_law *law, size_t nw,
+                                     const double *w, const moeg_sampling *s)
+{
+    static const char function[] = "boundary_job_create";
+    moeg_status status = moeg_check_pointer(function, "job", job);
+    if (status == MOEG_OK)
+        status = check_all(function, router, law, nw, w, 1, s);
+    if (status != MOEG_OK)
+        return status;
+    if (s->method == MOEG_METHOD_LINE)
+        return moeg_fail(MOEG_EUNSUPPORTED, "%s: a job samples rows: method must be auto or mc, got line", function);
+    return moeg_boundary_job_make(function, job, router, law, nw, w, 1, s);
+}
+
+moeg_status moeg_boundary_job_result(const moeg_job *job, const moeg_partial *partial, double level,
+                                     moeg_estimate *mass, moeg_estimate *alpha, uint64_t *ties)
+{
+    static const char function[] = "boundary_job_result";
+    moeg_status status = moeg_check_pointer(function, "job", job);
+    if (status == MOEG_OK)
+        status = moeg_check_pointer(function, "partial", partial);
+    if (status != MOEG_OK)
+        return status;
+    const moeg_boundary_context *c = moeg_boundary_context_of(job);
+    if (c == NULL)
+        return moeg_fail(MOEG_EINVAL, "%s: job must be one of boundary_job_create, got \"%s\"", function,
+                         moeg_job_get_spec(job)->name);
+    if ((status = moeg_check_level(function, level)) != MOEG_OK)
+        return status;
+    if (alpha != NULL && c->w[0] == 0)
+        return moeg_fail(MOEG_EINVAL, "%s: alpha cannot be had: w[%zu] is 0", function, c->order[0]);
+    return moeg_boundary_job_read(function, job, partial, level, mass, alpha, ties);
+}

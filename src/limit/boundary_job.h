@@ -1,0 +1,41 @@
+/* Sampled margins as a job: counts and sums of logarithms in the bins of a grid of widths. */
+#ifndef MOEG_LIMIT_BOUNDARY_JOB_H
+#define MOEG_LIMIT_BOUNDARY_JOB_H
+
+#include <moegeom/boundary.h>
+
+#include <math.h>
+
+typedef struct moeg_boundary_context {
+    moeg_router *router;
+    moeg_law *law;
+    uint64_t seed;
+    size_t K, d, nw;
+    int logarithms; /* Whether to add them: they are wanted for the exponent alone. */
+    double *w;      /* (nw) ascending */
+    size_t *order;  /* (nw), the index of w[j] in the grid as given */
+} moeg_boundary_context;
+
+/* State: {rows, ties (Delta = 0), rows in bin j (nw), sum over bin j of log(w_j/Delta), Delta > 0 (nw)}; bin j holds
+ * w_(j - 1) < Delta <= w_j. */
+enum { MOEG_BOUNDARY_ROWS, MOEG_BOUNDARY_TIES, MOEG_BOUNDARY_BINS };
+
+/* log(w/v), 0 < v <= w: exact near v = w, and where the quotient overflows. */
+static inline double moeg_log_ratio(double w, double v)
+{
+    const double excess = (w - v) / v;
+    return isfinite(excess) ? log1p(excess) : log(w) - log(v);
+}
+
+/* moeg_boundary_job_create() after its checks, on behalf of `function`. */
+moeg_status moeg_boundary_job_make(const char *function, moeg_job **job, const moeg_router *router, const moeg_law *law,
+                                   size_t nw, const double *w, int logarithms, const moeg_sampling *s);
+
+/* The context of a boundary job, or NULL if it is another job. */
+const moeg_boundary_context *moeg_boundary_context_of(const moeg_job *job);
+
+/* moeg_boundary_job_result() after its checks, on behalf of `function`. */
+moeg_status moeg_boundary_job_read(const char *function, const moeg_job *job, const moeg_partial *partial, double level,
+                                   moeg_estimate *mass, moeg_estimate *alpha, uint64_t *ties);
+
+#endif

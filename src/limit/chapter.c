@@ -1,2 +1,0 @@
-/* The chapter in one page: see docs/architecture.md. */
-typedef int moeg_limit_chapter;

@@ -1,0 +1,70 @@
+#include "limit/check.h"
+
+#include "base/error.h"
+#include "model/model.h"
+
+#include <inttypes.h>
+
+moeg_status moeg_check_router_law(const char *function, const moeg_router *router, const moeg_law *law)
+{
+    moeg_status status = moeg_check_pointer(function, "router", router);
+    if (status == MOEG_OK)
+        status = moeg_check_pointer(function, "law", law);
+    if (status != MOEG_OK)
+        return status;
+    if (moeg_router_dim(router) != moeg_law_dim(law))
+        return moeg_fail(MOEG_EINVAL, "%s: the router takes dimension %zu, the law has %zu", function,
+                         moeg_router_dim(router), moeg_law_dim(law));
+    return MOEG_OK;
+}
+
+/* The teacher fits the mixture and the law. */
+static moeg_status check_teacher(const char *function, const moeg_moe *moe, const moeg_teacher *teacher,
+                                 const moeg_law *law)
+{
+    const size_t m = moeg_moe_outputs(moe), d = moeg_law_dim(law);
+    const size_t teacher_m = moeg_teacher_outputs(teacher), teacher_d = moeg_teacher_dim(teacher);
+    const uint64_t rows = moeg_teacher_rows(teacher);
+    if (teacher_m != m)
+        return moeg_fail(MOEG_EINVAL, "%s: the mixture has %zu outputs, the teacher %zu", function, m, teacher_m);
+    if (teacher_d != 0 && teacher_d != d)
+        return moeg_fail(MOEG_EINVAL, "%s: the teacher takes dimension %zu, the law has %zu", function, teacher_d, d);
+    if (rows != 0 && rows != moeg_law_rows(law))
+        return moeg_fail(MOEG_EINVAL,
+                         "%s: a data teacher of %" PRIu64
+                         " rows needs an empirical law of as many, got one of %" PRIu64,
+                         function, rows, moeg_law_rows(law));
+    return MOEG_OK;
+}
+
+moeg_status moeg_check_risk_objects(const char *function, const moeg_moe *moe, const moeg_teacher *teacher,
+                                    const moeg_law *law, moeg_mixing mixing)
+{
+    moeg_status status = moeg_check_pointer(function, "moe", moe);
+    if (status == MOEG_OK)
+        status = moeg_check_pointer(function, "teacher", teacher);
+    if (status == MOEG_OK)
+        status = moeg_check_pointer(function, "law", law);
+    if (status != MOEG_OK)
+        return status;
+    if (mixing != MOEG_MIX_OUTPUT && mixing != MOEG_MIX_LOSS)
+        return moeg_fail(MOEG_EINVAL, "%s: mixing must be output (0) or loss (1), got %d", function, (int)mixing);
+    if (moeg_moe_dim(moe) != moeg_law_dim(law))
+        return moeg_fail(MOEG_EINVAL, "%s: the mixture takes dimension %zu, the law has %zu", function,
+                         moeg_moe_dim(moe), moeg_law_dim(law));
+    return check_teacher(function, moe, teacher, law);
+}
+
+moeg_status moeg_choose_line(const char *function, const char *refusal, moeg_method method, int *line)
+{
+    if (method == MOEG_METHOD_LINE && refusal != NULL)
+        return moeg_fail(MOEG_EUNSUPPORTED, "%s: method line does not apply: %s", function, refusal);
+    *line = method != MOEG_METHOD_MC && refusal == NULL;
+    return MOEG_OK;
+}
+
+uint64_t moeg_sample_units(const moeg_law *law, const moeg_sampling *s)
+{
+    const uint64_t rows = moeg_law_rows(law);
+    return rows != 0 ? rows : s->n;
+}

@@ -1,0 +1,28 @@
+/* Checks that the topics of this chapter share. */
+#ifndef MOEG_LIMIT_CHECK_H
+#define MOEG_LIMIT_CHECK_H
+
+#include <moegeom/law.h>
+#include <moegeom/moe.h>
+#include <moegeom/options.h>
+#include <moegeom/risk.h>
+#include <moegeom/router.h>
+#include <moegeom/status.h>
+#include <moegeom/teacher.h>
+#include <stddef.h>
+
+/* MOEG_OK, or MOEG_EINVAL: neither is NULL, and the dimensions fit. */
+moeg_status moeg_check_router_law(const char *function, const moeg_router *router, const moeg_law *law);
+
+/* MOEG_OK, or MOEG_EINVAL: none is NULL, the dimensions fit, a data teacher has the rows of its empirical law, and the
+ * mixing is one of the list. */
+moeg_status moeg_check_risk_objects(const char *function, const moeg_moe *moe, const moeg_teacher *teacher,
+                                    const moeg_law *law, moeg_mixing mixing);
+
+/* Whether to use LINE: `refusal` is NULL if it applies, else why not. MOEG_EUNSUPPORTED if it was asked for by name. */
+moeg_status moeg_choose_line(const char *function, const char *refusal, moeg_method method, int *line);
+
+/* Units of a sampled run: the options' n, or each row of an empirical law once. */
+uint64_t moeg_sample_units(const moeg_law *law, const moeg_sampling *s);
+
+#endif

@@ -1,0 +1,171 @@
+#include <moegeom/risk.h>
+
+#include "base/error.h"
+#include "base/interval.h"
+#include "base/memory.h"
+#include "limit/binary.h"
+#include "limit/check.h"
+#include "limit/risk_result.h"
+#include "model/model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static moeg_status check_grid(const char *function, size_t ntau, const double *tau)
+{
+    if (ntau == 0)
+        return moeg_fail(MOEG_EINVAL, "%s: ntau must be at least 1, got 0", function);
+    moeg_status status = moeg_check_pointer(function, "tau", tau);
+    for (size_t t = 0; status == MOEG_OK && t < ntau; t++) {
+        char name[32];
+        snprintf(name, sizeof name, "tau[%zu]", t);
+        status = moeg_check_tau(function, name, tau[t]);
+    }
+    return status;
+}
+
+static moeg_status check_all(const char *function, const moeg_moe *moe, const moeg_teacher *teacher,
+                             const moeg_law *law, moeg_mixing mixing, size_t ntau, const double *tau,
+                             const moeg_sampling *s)
+{
+    moeg_status status = moeg_check_risk_objects(function, moe, teacher, law, mixing);
+    if (status == MOEG_OK)
+        status = check_grid(function, ntau, tau);
+    return status == MOEG_OK ? moeg_sampling_check(s) : status;
+}
+
+/* An estimate of the one deterministic line. */
+static moeg_estimate exact(double value, double error, double level)
+{
+    return (moeg_estimate){
+        .value = value,
+        .lo = value - error,
+        .hi = value + error,
+        .level = level,
+        .quad_error = error,
+        .n = 1,
+        .contributing = 1,
+        .method = MOEG_METHOD_LINE,
+    };
+}
+
+static moeg_status run_line(const char *function, const moeg_binary_risk *risk, moeg_mixing mixing, size_t ntau,
+                            const double *tau, double level, moeg_estimate *hard, moeg_estimate *soft,
+                            moeg_estimate *gap, double *gap_covariance)
+{
+    double l0, l0_error;
+    moeg_status status = moeg_binary_hard(function, risk, &l0, &l0_error);
+    double(*all)[2] = moeg_alloc(ntau, sizeof *all);
+    if (status == MOEG_OK && all == NULL)
+        status = moeg_fail_memory(function);
+    for (size_t t = 0; t < ntau && status == MOEG_OK; t++) {
+        status = moeg_binary_gap(function, risk, mixing, tau[t], &all[t][0], &all[t][1]);
+        if (status == MOEG_OK && !isfinite(l0 + all[t][0]))
+            status = moeg_fail(MOEG_ERANGE, "%s: the soft risk overflows at tau = %g", function, tau[t]);
+    }
+    if (status == MOEG_OK) {
+        for (size_t t = 0; t < ntau; t++) {
+            /* A risk is not negative; the error covers what rounding leaves of one that is 0. */
+            if (soft != NULL)
+                soft[t] = exact(fmax(l0 + all[t][0], 0), l0_error + all[t][1], level);
+            if (gap != NULL)
+                gap[t] = exact(all[t][0], all[t][1], level);
+        }
+        if (hard != NULL)
+            *hard = exact(l0, l0_error, level);
+        for (size_t t = 0; gap_covariance != NULL && t < ntau * ntau; t++)
+            gap_covariance[t] = 0;
+    }
+    moeg_release(all);
+    return status;
+}
+
+static moeg_status run_sampling(const char *function, const moeg_moe *moe, const moeg_teacher *teacher,
+                                const moeg_law *law, moeg_mixing mixing, size_t ntau, const double *tau,
+                                const moeg_sampling *s, moeg_estimate *hard, moeg_estimate *soft, moeg_estimate *gap,
+                                double *gap_covariance)
+{
+    moeg_job *job = NULL;
+    moeg_partial *partial = NULL;
+    moeg_status status = moeg_risk_job_make(function, &job, moe, teacher, law, mixing, ntau, tau, s);
+    if (status == MOEG_OK)
+        status = moeg_job_run(job, s, 0, moeg_job_blocks(job), &partial);
+    if (status >= 0) {
+        const moeg_status read = moeg_risk_job_read(function, job, partial, s->level, hard, soft, gap, gap_covariance);
+        if (read < 0)
+            status = read;
+        else if (status == MOEG_ECANCELED)
+            moeg_fail(status, "%s: canceled by the progress callback", function);
+        else
+            status = read;
+    }
+    moeg_partial_free(partial);
+    moeg_job_free(job);
+    return status;
+}
+
+static moeg_status run(const char *function, const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,
+                       moeg_mixing mixing, size_t ntau, const double *tau, const moeg_sampling *s, moeg_estimate *hard,
+                       moeg_estimate *soft, moeg_estimate *gap, double *gap_covariance)
+{
+    int line;
+    moeg_status status = check_all(function, moe, teacher, law, mixing, ntau, tau, s);
+    if (status == MOEG_OK)
+        status = moeg_choose_line(function, moeg_binary_risk_refusal(moe, teacher, law), s->method, &line);
+    if (status != MOEG_OK)
+        return status;
+    if (!line)
+        return run_sampling(function, moe, teacher, law, mixing, ntau, tau, s, hard, soft, gap, gap_covariance);
+    moeg_binary_risk risk;
+    if ((status = moeg_binary_risk_init(function, moe, teacher, law, &risk)) != MOEG_OK)
+        return status;
+    return run_line(function, &risk, mixing, ntau, tau, s->level, hard, soft, gap, gap_covariance);
+}
+
+moeg_status moeg_risk_curve(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law, moeg_mixing mixing,
+                            size_t ntau, const double *tau, const moeg_sampling *s, moeg_estimate *hard,
+                            moeg_estimate *soft, moeg_estimate *gap, double *gap_covariance)
+{
+    return run("risk_curve", moe, teacher, law, mixing, ntau, tau, s, hard, soft, gap, gap_covariance);
+}
+
+moeg_status moeg_risk_gap(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law, moeg_mixing mixing,
+                          size_t ntau, const double *tau, const moeg_sampling *s, moeg_estimate *gap)
+{
+    const moeg_status status = moeg_check_pointer("risk_gap", "gap", gap);
+    if (status != MOEG_OK)
+        return status;
+    return run("risk_gap", moe, teacher, law, mixing, ntau, tau, s, NULL, NULL, gap, NULL);
+}
+
+moeg_status moeg_risk_job_create(moeg_job **job, const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,
+                                 moeg_mixing mixing, size_t ntau, const double *tau, const moeg_sampling *s)
+{
+    static const char function[] = "risk_job_create";
+    moeg_status status = moeg_check_pointer(function, "job", job);
+    if (status == MOEG_OK)
+        status = check_all(function, moe, teacher, law, mixing, ntau, tau, s);
+    if (status != MOEG_OK)
+        return status;
+    if (s->method == MOEG_METHOD_LINE)
+        return moeg_fail(MOEG_EUNSUPPORTED, "%s: a job samples rows: method must be auto or mc, got line", function);
+    return moeg_risk_job_make(function, job, moe, teacher, law, mixing, ntau, tau, s);
+}
+
+moeg_status moeg_risk_job_result(const moeg_job *job, const moeg_partial *partial, double level, moeg_estimate *hard,
+                                 moeg_estimate *soft, moeg_estimate *gap, double *gap_covariance)
+{
+    static const char function[] = "risk_job_result";
+    moeg_status status = moeg_check_pointer(function, "job", job);
+    if (status == MOEG_OK)
+        status = moeg_check_pointer(function, "partial", partial);
+    if (status != MOEG_OK)
+        return status;
+    if (moeg_risk_context_of(job) == NULL)
+        return moeg_fail(MOEG_EINVAL, "%s: job must be one of risk_job_create, got \"%s\"", function,
+                         moeg_job_get_spec(job)->name);
+    if ((status = moeg_check_level(function, level)) != MOEG_OK)
+        return status;
+    return moeg_risk_job_read(function, job, partial, level, hard, soft, gap, gap_covariance);
+}

@@ -1,0 +1,201 @@
+#include <moegeom/estimate.h>
+#include <moegeom/job.h>
+
+#include "base/error.h"
+#include "base/kernel.h"
+#include "base/memory.h"
+#include "limit/check.h"
+#include "limit/risk_job.h"
+#include "limit/risk_result.h"
+#include "model/model.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* State: the covariance of (hard, gaps), the moments of the soft risks, the rows that felt each tau, and the sums of
+ * their weights v = exp(-Delta/tau) and v^2. */
+moeg_risk_parts moeg_risk_state_parts(size_t ntau)
+{
+    const size_t covariance = moeg_covariance_size(1 + ntau), moments = moeg_moments_size(ntau);
+    return (moeg_risk_parts){.soft = covariance,
+                             .felt = covariance + moments,
+                             .weight = covariance + moments + ntau,
+                             .size = covariance + moments + 3 * ntau};
+}
+
+/* Says which number of which sample made the losses of a block overflow. */
+static moeg_status report_overflow(const moeg_risk_context *c, const moeg_risk_rows *r, uint64_t first)
+{
+    size_t i = 0;
+    for (int finite = 1; finite && i < r->n; i += finite)
+        for (size_t t = 0; t <= c->ntau && finite; t++)
+            finite = isfinite(r->values[t * r->stride + i]) && (t == 0 || isfinite(r->soft[(t - 1) * r->stride + i]));
+    const size_t row = r->place[i < r->n ? i : 0];
+    const uint64_t sample = first + row;
+    for (size_t j = 0; j < c->m; j++)
+        if (!isfinite(r->target[j * r->stride + row]))
+            return moeg_fail(MOEG_ERANGE, "risk: output %zu of the teacher at sample %" PRIu64 " overflows", j, sample);
+    for (size_t k = 0; k < c->K; k++)
+        for (size_t j = 0; j < c->m; j++)
+            if (r->logits[k * r->stride + row] != -INFINITY && !isfinite(r->outputs[(k * c->m + j) * r->stride + row]))
+                return moeg_fail(MOEG_ERANGE, "risk: output %zu of expert %zu at sample %" PRIu64 " overflows", j, k,
+                                 sample);
+    return moeg_fail(MOEG_ERANGE, "risk: the loss of sample %" PRIu64 " overflows", sample);
+}
+
+/* Outputs of all experts and the teacher, logits, best experts and margins. */
+static moeg_status draw_rows(const moeg_risk_context *c, uint64_t first, moeg_risk_rows *r)
+{
+    moeg_law_draw(c->law, c->seed, first, r->n, r->stride, r->x, r->scratch);
+    moeg_router_logits_block(moeg_moe_router(c->moe), r->stride, r->x, r->logits);
+    const size_t bad = moeg_margin_block(c->K, r->n, r->stride, r->logits, r->best, r->margin);
+    if (bad < r->n)
+        return moeg_fail(MOEG_ERANGE, "risk: logits of sample %" PRIu64 " overflow", first + bad);
+    for (size_t k = 0; k < c->K; k++)
+        moeg_expert_forward_block(moeg_moe_expert(c->moe, k), r->stride, r->x, r->outputs + k * c->m * r->stride,
+                                  r->scratch);
+    moeg_teacher_mean_block(c->teacher, first, r->n, r->stride, r->x, r->target, r->scratch);
+    return MOEG_OK;
+}
+
+static moeg_status block(const void *context, uint64_t first, uint64_t count, void *workspace, double *state)
+{
+    const moeg_risk_context *c = context;
+    const moeg_risk_parts parts = moeg_risk_state_parts(c->ntau);
+    const size_t n = (size_t)count;
+    moeg_risk_rows rows;
+    moeg_risk_layout(c, n, moeg_round_lanes(n), workspace, &rows);
+    const moeg_status status = draw_rows(c, first, &rows);
+    if (status != MOEG_OK)
+        return status;
+    moeg_risk_arrange(c, &rows);
+    moeg_risk_evaluate(c, &rows);
+    if (moeg_covariance_add(1 + c->ntau, n, rows.stride, rows.values, state) != MOEG_OK ||
+        moeg_moments_add(c->ntau, n, rows.stride, rows.soft, state + parts.soft) != MOEG_OK)
+        return report_overflow(c, &rows, first);
+    for (size_t t = 0; t < c->ntau; t++)
+        state[parts.felt + c->order[t]] += (double)rows.felt[t];
+    for (size_t t = 0; t < 2 * c->ntau; t++)
+        state[parts.weight + t] += rows.weight[t];
+    return MOEG_OK;
+}
+
+static void merge(const void *context, const double *right, double *left)
+{
+    const moeg_risk_context *c = context;
+    const moeg_risk_parts parts = moeg_risk_state_parts(c->ntau);
+    moeg_covariance_merge(1 + c->ntau, right, left);
+    moeg_moments_merge(c->ntau, right + parts.soft, left + parts.soft);
+    for (size_t t = parts.felt; t < parts.size; t++)
+        left[t] += right[t];
+}
+
+static void destroy(void *context)
+{
+    moeg_risk_context *c = context;
+    moeg_moe_free(c->moe);
+    moeg_teacher_free(c->teacher);
+    moeg_law_free(c->law);
+    moeg_release(c->tau);
+    moeg_release(c->cut);
+    moeg_release(c->order);
+    moeg_release(c);
+}
+
+const moeg_risk_context *moeg_risk_context_of(const moeg_job *job)
+{
+    const moeg_job_spec *spec = moeg_job_get_spec(job);
+    return spec->block == block ? spec->context : NULL;
+}
+
+/* Descending tau by insertion: grids are short, and usually in order. */
+static void sort_temperatures(moeg_risk_context *c)
+{
+    for (size_t t = 0; t < c->ntau; t++) {
+        size_t at = t;
+        for (; at > 0 && c->tau[c->order[at - 1]] < c->tau[t]; at--)
+            c->order[at] = c->order[at - 1];
+        c->order[at] = t;
+    }
+    for (size_t t = 0; t < c->ntau; t++)
+        c->cut[t] = c->tau[c->order[t]] > 0 ? MOEG_FELT * c->tau[c->order[t]] : -1;
+}
+
+/* Whether the bias of an affine router masks all experts but one. */
+static int has_sole_expert(const moeg_router *router)
+{
+    const double *W, *b;
+    if (!moeg_router_affine_parts(router, &W, &b))
+        return 0;
+    size_t live = 0;
+    for (size_t k = 0; k < moeg_router_experts(router); k++)
+        live += b[k] != -INFINITY;
+    return live == 1;
+}
+
+/* The largest block whose arrays stay in cache, from what 64 rows take. */
+static size_t choose_block(const moeg_risk_context *c)
+{
+    enum { ROWS = 64 };
+    moeg_risk_rows rows;
+    return moeg_block_rows((moeg_risk_layout(c, ROWS, ROWS, NULL, &rows) + ROWS - 1) / ROWS);
+}
+
+static moeg_risk_context *make_context(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,
+                                       moeg_mixing mixing, size_t ntau, const double *tau, uint64_t seed)
+{
+    moeg_risk_context *c = moeg_alloc_zero(1, sizeof *c);
+    if (c == NULL)
+        return NULL;
+    c->tau = moeg_alloc(ntau, sizeof *c->tau);
+    c->cut = moeg_alloc(ntau, sizeof *c->cut);
+    c->order = moeg_alloc(ntau, sizeof *c->order);
+    if (c->tau == NULL || c->cut == NULL || c->order == NULL) {
+        destroy(c);
+        return NULL;
+    }
+    c->moe = moeg_moe_retain(moe);
+    c->teacher = moeg_teacher_retain(teacher);
+    c->law = moeg_law_retain(law);
+    c->mixing = mixing;
+    c->seed = seed;
+    c->exact = moeg_law_rows(law) != 0;
+    c->sole = has_sole_expert(moeg_moe_router(moe));
+    c->K = moeg_router_experts(moeg_moe_router(moe));
+    c->m = moeg_moe_outputs(moe);
+    c->d = moeg_moe_dim(moe);
+    c->ntau = ntau;
+    memcpy(c->tau, tau, ntau * sizeof *tau);
+    sort_temperatures(c);
+    c->block_rows = choose_block(c);
+    return c;
+}
+
+moeg_status moeg_risk_job_make(const char *function, moeg_job **job, const moeg_moe *moe, const moeg_teacher *teacher,
+                               const moeg_law *law, moeg_mixing mixing, size_t ntau, const double *tau,
+                               const moeg_sampling *s)
+{
+    size_t pairs;
+    if (ntau > SIZE_MAX / 64 || moeg_multiply_overflows(ntau + 1, (ntau + 2) * sizeof(double), &pairs))
+        return moeg_fail_memory(function);
+    moeg_risk_context *c = make_context(moe, teacher, law, mixing, ntau, tau, s->seed);
+    if (c == NULL)
+        return moeg_fail_memory(function);
+    moeg_risk_rows rows;
+    const moeg_job_spec spec = {
+        .name = "risk",
+        .units = moeg_sample_units(law, s),
+        .block_size = c->block_rows,
+        .state_size = moeg_risk_state_parts(ntau).size,
+        .workspace_size = moeg_risk_layout(c, c->block_rows, c->block_rows, NULL, &rows) * sizeof(double),
+        .context = c,
+        .block = block,
+        .merge = merge,
+        .destroy = destroy,
+    };
+    const moeg_status status = moeg_job_create(job, &spec);
+    if (status != MOEG_OK)
+        destroy(c);
+    return status;
+}

@@ -1,0 +1,159 @@
+#include "limit/risk_result.h"
+
+#include <moegeom/estimate.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* A quantity that is 0 whatever the input: no sample can make it doubtful. */
+static moeg_estimate identically_zero(uint64_t n, double level)
+{
+    return (moeg_estimate){.level = level, .n = n, .contributing = n, .method = MOEG_METHOD_MC};
+}
+
+static moeg_estimate no_units(double level)
+{
+    return (moeg_estimate){
+        .value = NAN,
+        .std_error = INFINITY,
+        .lo = -INFINITY,
+        .hi = INFINITY,
+        .level = level,
+        .method = MOEG_METHOD_MC,
+    };
+}
+
+/* Rows that felt a temperature: their number, and how many of equal weight would tell as much. */
+struct support {
+    uint64_t felt, effective;
+};
+
+/* Kish's number (sum v)^2/sum v^2 of the rows that felt tau: a gap is a sum over weights v = exp(-Delta/tau), and where
+ * a few rows hold nearly all of it, normal theory has too little to stand on, however many felt something. */
+static struct support support_of(const moeg_risk_context *c, const double *state, size_t t)
+{
+    const moeg_risk_parts parts = moeg_risk_state_parts(c->ntau);
+    const double *v = state + parts.weight + 2 * t;
+    const uint64_t felt = (uint64_t)state[parts.felt + t];
+    return (struct support){felt, felt == 0 ? 0 : (uint64_t)(v[0] * v[0] / v[1])};
+}
+
+/* moeg_estimate_mean() with the rows' support, and what overflowed named. */
+static moeg_status estimate(const char *function, const char *what, size_t t, uint64_t n, double mean, double m2,
+                            struct support support, double level, moeg_estimate *out)
+{
+    if (n == 0) {
+        *out = no_units(level);
+        return MOEG_EUNABLE;
+    }
+    const uint64_t least = support.effective < support.felt ? support.effective : support.felt;
+    const moeg_status status = moeg_estimate_mean(n, mean, m2, least, level, MOEG_METHOD_MC, out);
+    if (status == MOEG_ERANGE)
+        return moeg_fail(MOEG_ERANGE, "%s: the %s, or its variance, overflows (temperature %zu of the grid)", function,
+                         what, t);
+    out->contributing = support.felt;
+    return status;
+}
+
+/* Whether the gap at tau is 0 for every input. */
+static int vanishes(const moeg_risk_context *c, size_t t)
+{
+    return c->tau[t] == 0 || c->sole;
+}
+
+/* All estimates from a state of n units, into hard and the arrays soft and gap. *doubtful: the first temperature that
+ * too few rows felt, or ntau. */
+static moeg_status read_state(const char *function, const moeg_risk_context *c, const double *state, uint64_t n,
+                              double level, moeg_estimate *hard, moeg_estimate *soft, moeg_estimate *gap,
+                              size_t *doubtful)
+{
+    const moeg_risk_parts parts = moeg_risk_state_parts(c->ntau);
+    const double *mean = state + 1, *m2 = mean + 1 + c->ntau;
+    const double *soft_mean = state + parts.soft + 1, *soft_m2 = soft_mean + c->ntau;
+    const struct support all = {n, n};
+    *doubtful = c->ntau;
+    moeg_status worst = estimate(function, "hard risk", 0, n, mean[0], m2[0], all, level, hard);
+    for (size_t t = 0; t < c->ntau && worst >= 0; t++) {
+        const struct support felt = vanishes(c, t) ? all : support_of(c, state, t);
+        const size_t diagonal = (t + 1) * (t + 4) / 2; /* Entry (t + 1, t + 1) of a lower triangle by rows. */
+        moeg_status status = estimate(function, "soft risk", t, n, soft_mean[t], soft_m2[t], felt, level, soft + t);
+        if (status >= 0 && vanishes(c, t))
+            gap[t] = identically_zero(n, level);
+        else if (status >= 0)
+            status = estimate(function, "gap", t, n, mean[1 + t], m2[diagonal], felt, level, gap + t);
+        if (status == MOEG_EUNABLE && *doubtful == c->ntau)
+            *doubtful = t;
+        worst = status != MOEG_OK && (worst == MOEG_OK || status < 0) ? status : worst;
+    }
+    return worst;
+}
+
+/* Covariance of the gap estimates: M2/(n (n - 1)), unknown where an error bar is infinite. */
+static void write_covariance(const moeg_risk_context *c, const double *state, const moeg_estimate *gap, double *out)
+{
+    const double *m2 = state + 2 + c->ntau;
+    for (size_t t = 0; t < c->ntau; t++)
+        for (size_t u = 0; u <= t; u++) {
+            const double n = (double)gap[t].n;
+            double value = m2[(t + 1) * (t + 2) / 2 + u + 1] / (n * (n - 1));
+            if (vanishes(c, t) || vanishes(c, u))
+                value = 0;
+            else if (isinf(gap[t].std_error) || isinf(gap[u].std_error))
+                value = t == u ? INFINITY : NAN;
+            out[t * c->ntau + u] = out[u * c->ntau + t] = value;
+        }
+}
+
+/* The sentence of MOEG_EUNABLE. */
+static moeg_status say_unable(const char *function, const moeg_risk_context *c, const double *state, uint64_t n,
+                              size_t doubtful)
+{
+    if (n == 0)
+        return moeg_fail(MOEG_EUNABLE, "%s: no row was finished", function);
+    if (doubtful == c->ntau || n < MOEG_ENOUGH_UNITS)
+        return moeg_fail(MOEG_EUNABLE, "%s: %" PRIu64 " rows are fewer than %d", function, n, MOEG_ENOUGH_UNITS);
+    const struct support felt = support_of(c, state, doubtful);
+    return moeg_fail(MOEG_EUNABLE,
+                     "%s: tau[%zu] = %g is felt by %" PRIu64 " of %" PRIu64 " rows, as much as by %" PRIu64
+                     " of equal weight; fewer than %d do not tell a gap",
+                     function, doubtful, c->tau[doubtful], felt.felt, n, felt.effective, MOEG_ENOUGH_UNITS);
+}
+
+moeg_status moeg_risk_job_read(const char *function, const moeg_job *job, const moeg_partial *partial, double level,
+                               moeg_estimate *hard, moeg_estimate *soft, moeg_estimate *gap, double *gap_covariance)
+{
+    const moeg_risk_context *c = moeg_risk_context_of(job);
+    const size_t ntau = c->ntau;
+    double *state = moeg_alloc(moeg_risk_state_parts(ntau).size, sizeof *state);
+    moeg_estimate *all = moeg_alloc(ntau, 2 * sizeof *all), first;
+    moeg_status status;
+    if (state == NULL || all == NULL) {
+        status = moeg_fail_memory(function);
+        goto cleanup;
+    }
+    if ((status = moeg_partial_state(job, partial, state)) != MOEG_OK)
+        goto cleanup;
+    const uint64_t n = moeg_partial_units(partial);
+    size_t doubtful;
+    status = read_state(function, c, state, n, level, &first, all, all + ntau, &doubtful);
+    if (status < 0)
+        goto cleanup;
+    if (hard != NULL)
+        *hard = first;
+    if (soft != NULL)
+        memcpy(soft, all, ntau * sizeof *all);
+    if (gap != NULL)
+        memcpy(gap, all + ntau, ntau * sizeof *all);
+    if (gap_covariance != NULL)
+        write_covariance(c, state, all + ntau, gap_covariance);
+    if (status == MOEG_EUNABLE)
+        status = say_unable(function, c, state, n, doubtful);
+cleanup:
+    moeg_release(state);
+    moeg_release(all);
+    return status;
+}
