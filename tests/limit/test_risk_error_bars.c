@@ -1,0 +1,155 @@
+/* Are the error bars of sampled risks right? Intervals against the tables, and coverage over seeds. */
+#include "limit/problem.h"
+#include "limit/reference.h"
+
+static void copy(const struct reference *r, const char *of, const char *name, double *to)
+{
+    const struct parameter *p = reference_parameter(r, of, name);
+    assert_non_null(p);
+    memcpy(to, p->values, p->rows * p->cols * sizeof *to);
+}
+
+/* The affine maps f1, f2, ... or m1, m2, ... of a case. */
+static void copy_pieces(const struct reference *r, const char *of, char letter, struct problem *p)
+{
+    for (size_t k = 0; k < p->K; k++) {
+        char name[32];
+        snprintf(name, sizeof name, "%c%zu_A", letter, k + 1);
+        copy(r, of, name, p->A[k]);
+        snprintf(name, sizeof name, "%c%zu_c", letter, k + 1);
+        copy(r, of, name, p->c[k]);
+    }
+}
+
+/* The mixture of a case, and its teacher: one expert, or two or more with a jump at their own router's interface. */
+static void load(const struct reference *r, const char *of, struct problem *p)
+{
+    const struct parameter *W = reference_parameter(r, of, "W"), *line = reference_parameter(r, of, "teacher_v");
+    const int binary = reference_parameter(r, of, "mplus_A") != NULL;
+    const int own = reference_parameter(r, of, "m1_A") != NULL;
+    *p = (struct problem){.K = W->rows, .d = W->cols, .m = reference_parameter(r, of, "f1_A")->rows};
+    copy(r, of, "mu", p->mean);
+    copy(r, of, "Sigma", p->covariance);
+    copy(r, of, "W", p->W);
+    copy(r, of, "b", p->b);
+    copy_pieces(r, of, 'f', p);
+    if (!own) {
+        copy(r, of, binary ? "mplus_A" : "m_A", p->A[p->K]);
+        copy(r, of, binary ? "mplus_c" : "m_c", p->c[p->K]);
+    }
+    problem_build(p);
+    if (line == NULL && !own)
+        return;
+    /* The pieces are experts of a mixture at temperature 0. */
+    struct problem pieces = *p;
+    if (own)
+        copy_pieces(r, of, 'm', &pieces);
+    else {
+        memset(pieces.W, 0, sizeof pieces.W);
+        memset(pieces.b, 0, sizeof pieces.b);
+        copy(r, of, "teacher_v", pieces.W);
+        copy(r, of, "teacher_e", pieces.b);
+        memcpy(pieces.A[0], p->A[2], sizeof p->A[0]);
+        memcpy(pieces.c[0], p->c[2], sizeof p->c[0]);
+        copy(r, of, "mminus_A", pieces.A[1]);
+        copy(r, of, "mminus_c", pieces.c[1]);
+    }
+    problem_build(&pieces);
+    moeg_teacher_free(p->teacher);
+    assert_ok(moeg_teacher_moe_create(&p->teacher, pieces.moe, 0));
+    problem_free(&pieces);
+}
+
+/* Every row of a table that a sample can tell lies in its interval, at a level corrected for their number: three
+ * intervals a row, all of them right with probability 0.99. Returns how many were told. */
+static size_t check_table(const char *name)
+{
+    struct reference *r = reference_read(name);
+    moeg_sampling s = moeg_sampling_default();
+    size_t told = 0;
+    s.method = MOEG_METHOD_MC;
+    s.n = 20000;
+    s.seed = 31;
+    s.level = 1 - 0.01 / (3.0 * (double)r->row_count);
+    for (size_t i = 0; i < r->row_count; i++) {
+        const char *of = reference_text(r, i, "case");
+        const struct parameter *k = reference_parameter(r, of, "k");
+        if (k != NULL && k->values[0] != 1)
+            continue; /* Gates that this library does not have. */
+        struct problem p;
+        load(r, of, &p);
+        const moeg_mixing mixing = strcmp(reference_text(r, i, "mixing"), "loss") == 0;
+        const double tau = (double)reference_value(r, i, "tau"), G = (double)reference_value(r, i, "G");
+        const double L0 = (double)reference_value(r, i, "L0"), Ltau = (double)reference_value(r, i, "Ltau");
+        moeg_estimate hard, soft, gap;
+        const moeg_status status =
+            moeg_risk_curve(p.moe, p.teacher, p.law, mixing, 1, &tau, &s, &hard, &soft, &gap, NULL);
+        assert_int_equal(status, isinf(gap.std_error) ? MOEG_EUNABLE : MOEG_OK);
+        assert_true(gap.contributing >= MOEG_ENOUGH_UNITS || isinf(gap.std_error));
+        assert_true(hard.lo <= L0 && L0 <= hard.hi);
+        assert_true(soft.lo <= Ltau && Ltau <= soft.hi);
+        assert_true(gap.lo <= G && G <= gap.hi);
+        told += status == MOEG_OK;
+        problem_free(&p);
+    }
+    free(r);
+    return told;
+}
+
+static void tables_lie_in_the_intervals(void **state)
+{
+    (void)state;
+    assert_in_range(check_table("gap_binary_affine.csv"), 80, 112);
+    assert_in_range(check_table("gap_k3.csv"), 40, 56);
+}
+
+/* Of 1000 seeds fixed in advance, how many intervals at 95 % hold the truth, and is the error reported that of the
+ * spread? Truth by the deterministic line. */
+static void intervals_cover(void **state)
+{
+    (void)state;
+    enum { SEEDS = 1000, QUANTITIES = 3 };
+    struct problem p;
+    problem_make(&p, 98, 2, 2, 2);
+    for (int mixing = 0; mixing < 2; mixing++) {
+        const double tau = 0.4;
+        moeg_sampling s = moeg_sampling_default();
+        moeg_estimate truth[QUANTITIES], e[QUANTITIES];
+        size_t hits[QUANTITIES] = {0};
+        double spread[QUANTITIES] = {0}, reported[QUANTITIES] = {0}, fourth[QUANTITIES] = {0};
+        assert_ok(moeg_risk_curve(p.moe, p.teacher, p.law, (moeg_mixing)mixing, 1, &tau, &s, &truth[0], &truth[1],
+                                  &truth[2], NULL));
+        assert_int_equal(truth[0].method, MOEG_METHOD_LINE);
+        s.method = MOEG_METHOD_MC;
+        s.n = 2000;
+        s.max_threads = 1;
+        for (uint64_t seed = 0; seed < SEEDS; seed++) {
+            s.seed = 7919 * seed + 1;
+            assert_ok(
+                moeg_risk_curve(p.moe, p.teacher, p.law, (moeg_mixing)mixing, 1, &tau, &s, &e[0], &e[1], &e[2], NULL));
+            for (size_t q = 0; q < QUANTITIES; q++) {
+                const double square = (e[q].value - truth[q].value) * (e[q].value - truth[q].value);
+                hits[q] += e[q].lo <= truth[q].value && truth[q].value <= e[q].hi;
+                spread[q] += square / SEEDS;
+                fourth[q] += square * square / SEEDS;
+                reported[q] += e[q].std_error * e[q].std_error / SEEDS;
+            }
+        }
+        for (size_t q = 0; q < QUANTITIES; q++) {
+            /* 99.9 % band of Bin(1000, 0.95): 950 -+ 3.29 sqrt(47.5). */
+            assert_in_range(hits[q], 927, 973);
+            const double sd = sqrt((fourth[q] - spread[q] * spread[q]) / SEEDS) / spread[q];
+            assert_near(reported[q] / spread[q], 1, 4 * sd);
+        }
+    }
+    problem_free(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tables_lie_in_the_intervals),
+        cmocka_unit_test(intervals_cover),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,552 @@
+/* Risks by the one deterministic line: against the 30-digit table, closed forms, and a double-exponential quadrature in
+ * long double. */
+#include "limit/problem.h"
+#include "limit/reference.h"
+#include "support/failing_alloc.h"
+
+static const moeg_mixing both[] = {MOEG_MIX_OUTPUT, MOEG_MIX_LOSS};
+
+static moeg_sampling line_options(void)
+{
+    moeg_sampling s = moeg_sampling_default();
+    s.method = MOEG_METHOD_LINE;
+    return s;
+}
+
+/* One number by LINE. */
+struct answer {
+    moeg_estimate hard, soft, gap;
+};
+
+static struct answer line(const struct problem *p, moeg_mixing mixing, double tau)
+{
+    const moeg_sampling s = line_options();
+    struct answer a;
+    double covariance = NAN;
+    assert_ok(moeg_risk_curve(p->moe, p->teacher, p->law, mixing, 1, &tau, &s, &a.hard, &a.soft, &a.gap, &covariance));
+    assert_near(covariance, 0, 0);
+    const moeg_estimate *all[] = {&a.hard, &a.soft, &a.gap};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(all[i]->method, MOEG_METHOD_LINE);
+        assert_near(all[i]->std_error, 0, 0);
+        assert_near(all[i]->lo, all[i]->value - all[i]->quad_error, 0);
+        assert_near(all[i]->hi, all[i]->value + all[i]->quad_error, 0);
+        assert_int_equal(all[i]->n, 1);
+    }
+    return a;
+}
+
+static void copy(const struct reference *r, const char *of, const char *name, double *to)
+{
+    const struct parameter *p = reference_parameter(r, of, name);
+    assert_non_null(p);
+    memcpy(to, p->values, p->rows * p->cols * sizeof *to);
+}
+
+/* The problem of a case, or 0 if its m is not affine. */
+static int load(const struct reference *r, const char *of, struct problem *p)
+{
+    if (reference_parameter(r, of, "teacher_v") != NULL)
+        return 0;
+    *p = (struct problem){
+        .K = 2, .d = reference_parameter(r, of, "mu")->cols, .m = reference_parameter(r, of, "f1_A")->rows};
+    copy(r, of, "mu", p->mean);
+    copy(r, of, "Sigma", p->covariance);
+    copy(r, of, "W", p->W);
+    copy(r, of, "b", p->b);
+    copy(r, of, "f1_A", p->A[0]);
+    copy(r, of, "f1_c", p->c[0]);
+    copy(r, of, "f2_A", p->A[1]);
+    copy(r, of, "f2_c", p->c[1]);
+    copy(r, of, "mplus_A", p->A[2]);
+    copy(r, of, "mplus_c", p->c[2]);
+    problem_build(p);
+    return 1;
+}
+
+/* Within 1e-10 of the table, and within the reported error, which is itself below 1e-10. */
+static void check_value(const moeg_estimate *e, long double expected, const char *what, const char *of, double tau)
+{
+    const long double error = fabsl(e->value - expected);
+    if (!(error <= e->quad_error) || !(e->quad_error <= 1e-10L * fabsl(expected)))
+        fail_msg("%s of %s at tau = %g: got %.17g, expected %.20Lg, off by %.2Lg, reported %.2g", what, of, tau,
+                 e->value, expected, error, e->quad_error);
+}
+
+static void the_table_is_reached(void **state)
+{
+    (void)state;
+    struct reference *r = reference_read("gap_binary_affine.csv");
+    size_t checked = 0;
+    for (size_t i = 0; i < r->row_count; i++) {
+        struct problem p;
+        const char *of = reference_text(r, i, "case");
+        if (!load(r, of, &p))
+            continue;
+        const moeg_mixing mixing = strcmp(reference_text(r, i, "mixing"), "loss") == 0;
+        const double tau = (double)reference_value(r, i, "tau");
+        const struct answer a = line(&p, mixing, tau);
+        check_value(&a.hard, reference_value(r, i, "L0"), "L_0", of, tau);
+        check_value(&a.soft, reference_value(r, i, "Ltau"), "L_tau", of, tau);
+        check_value(&a.gap, reference_value(r, i, "G"), "G", of, tau);
+        /* And far below the table's temperatures, the leading term. */
+        const double power = (double)reference_value(r, i, "lead_power");
+        const struct answer limit = line(&p, mixing, 1e-100);
+        assert_relative(limit.gap.value / pow(1e-100, power), (double)reference_value(r, i, "lead_coef"), 1e-13);
+        problem_free(&p);
+        checked++;
+    }
+    assert_int_equal(checked, 36);
+    free(r);
+}
+
+/* ∫_0^∞ f(u) du by u = scale exp(pi/2 sinh t): each halving of the step doubles the digits. */
+typedef long double (*half_line)(long double u, const void *user);
+
+static long double exp_sinh(half_line f, const void *user, long double scale)
+{
+    const long double step = 1.0L / 256, half_pi = 1.57079632679489661923L;
+    long double sum = 0;
+    for (int k = -1100; k <= 1100; k++) {
+        const long double t = k * step, u = scale * expl(half_pi * sinhl(t));
+        sum += f(u, user) * u * half_pi * coshl(t) * step;
+    }
+    return sum;
+}
+
+/* d = 1: the row gap at x = x0 + u or x0 - u, times the density. */
+struct side {
+    const struct problem *p;
+    moeg_mixing mixing;
+    double tau;
+    long double foot, sign;
+};
+
+static long double side_gap(long double u, const void *user)
+{
+    const struct side *s = user;
+    const struct problem *p = s->p;
+    const long double slope = (long double)p->W[0] - p->W[1], x = s->foot + s->sign * u;
+    const size_t win = slope * s->sign > 0 ? 0 : 1;
+    const long double q = 1 / (1 + expl(fabsl(slope) * u / s->tau));
+    long double gap = 0;
+    for (size_t j = 0; j < p->m; j++) {
+        long double f[3];
+        for (size_t k = 0; k < 3; k++)
+            f[k] = p->A[k][j] * x + p->c[k][j];
+        const long double delta = f[win] - f[1 - win], r = f[win] - f[2];
+        gap += s->mixing == MOEG_MIX_OUTPUT ? q * delta * (q * delta - 2 * r) : q * delta * (delta - 2 * r);
+    }
+    const long double t = (x - p->mean[0]) / sqrtl(p->covariance[0]);
+    return gap * expl(-t * t / 2) / sqrtl(2 * 3.14159265358979323846L * p->covariance[0]);
+}
+
+static long double double_exponential_gap(const struct problem *p, moeg_mixing mixing, double tau)
+{
+    const long double slope = (long double)p->W[0] - p->W[1], foot = -((long double)p->b[0] - p->b[1]) / slope;
+    struct side s = {p, mixing, tau, foot, 1};
+    const long double scale = fminl(tau / fabsl(slope), sqrtl(p->covariance[0]));
+    const long double up = exp_sinh(side_gap, &s, scale);
+    s.sign = -1;
+    return up + exp_sinh(side_gap, &s, scale);
+}
+
+static void random_problems_in_one_dimension(void **state)
+{
+    (void)state;
+    static const double taus[] = {37.1, 2.385, 0.7, 0.04, 1.3e-4};
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        struct problem p;
+        problem_draw(&p, seed, 2, 1, 1 + seed % 3);
+        /* Up to about six deviations from the interface, and no farther: the oracle's nodes thin out. */
+        p.W[0] += p.W[0] > p.W[1] ? 0.5 : -0.5;
+        p.mean[0] *= 1 + 5 * (double)(seed % 4);
+        problem_build(&p);
+        for (size_t t = 0; t < sizeof taus / sizeof *taus; t++)
+            for (int i = 0; i < 2; i++) {
+                const moeg_estimate e = line(&p, both[i], taus[t]).gap;
+                const long double expected = double_exponential_gap(&p, both[i], taus[t]);
+                /* The oracle cancels the two sides of a loss gap: its own error is 1e-18 of a side, of order tau. */
+                const long double slack = 1e-17L * fminl(taus[t], 1);
+                if (!(fabsl(e.value - expected) <= e.quad_error + slack))
+                    fail_msg("seed %d, tau %g, mixing %d: got %.17g, expected %.17Lg, reported %.2g", (int)seed,
+                             taus[t], i, e.value, expected, e.quad_error);
+                assert_true(e.quad_error <= 1e-11 * fmin(taus[t], 1));
+            }
+        problem_free(&p);
+    }
+}
+
+/* x' = T x + t leaves every risk as it is: with W' T = W, A' T = A, T unit lower triangular. */
+static void change_inputs(const struct problem *from, struct problem *to, uint64_t seed)
+{
+    const size_t d = from->d;
+    double T[MOST_D][MOST_D] = {{0}}, TS[MOST_D][MOST_D] = {{0}};
+    *to = *from;
+    for (size_t i = 0; i < d; i++)
+        for (size_t j = 0; j <= i; j++)
+            T[i][j] = i == j ? 1 : problem_number(seed, 100 + i * d + j);
+    for (size_t i = 0; i < d; i++) {
+        to->mean[i] = 0;
+        for (size_t j = 0; j < d; j++) {
+            to->mean[i] += T[i][j] * from->mean[j];
+            for (size_t k = 0; k < d; k++)
+                TS[i][j] += T[i][k] * from->covariance[k * d + j];
+        }
+    }
+    for (size_t i = 0; i < d; i++)
+        for (size_t j = 0; j <= i; j++) {
+            double sum = 0;
+            for (size_t k = 0; k < d; k++)
+                sum += TS[i][k] * T[j][k];
+            to->covariance[i * d + j] = to->covariance[j * d + i] = sum;
+        }
+    double *rows[1 + MOST_K + 1] = {to->W, to->A[0], to->A[1], to->A[2]};
+    const size_t count[] = {2, from->m, from->m, from->m};
+    for (size_t r = 0; r < 4; r++)
+        for (size_t k = 0; k < count[r]; k++)
+            for (size_t j = d; j-- > 0;) /* Solve row T = old row from the last column. */
+                for (size_t i = j + 1; i < d; i++)
+                    rows[r][k * d + j] -= rows[r][k * d + i] * T[i][j];
+    problem_build(to);
+}
+
+/* With s = x_0 and a diagonal covariance, the other coordinates enter through their variances alone: the
+ * one-dimensional oracle sees them as further outputs without a contrast in x_0. Here they are added by hand. */
+static void more_dimensions(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 20; seed < 26; seed++) {
+        struct problem one, p, changed;
+        const size_t d = 2 + seed % 4, m = 1 + seed % 3;
+        problem_draw(&p, seed, 2, d, m);
+        memset(p.covariance, 0, sizeof p.covariance);
+        for (size_t i = 0; i < d; i++)
+            p.covariance[i * d + i] = 0.3 + 0.2 * (double)i;
+        for (size_t k = 0; k < 2; k++)
+            for (size_t i = 1; i < d; i++)
+                p.W[k * d + i] = p.W[i]; /* The same in both rows. */
+        problem_build(&p);
+        change_inputs(&p, &changed, seed);
+        one = p;
+        one.d = 1;
+        one.W[1] = p.W[d];
+        for (size_t k = 0; k < 3; k++)
+            for (size_t j = 0; j < m; j++) {
+                one.A[k][j] = p.A[k][j * d];
+                one.c[k][j] = p.c[k][j];
+                for (size_t i = 1; i < d; i++)
+                    one.c[k][j] += p.A[k][j * d + i] * p.mean[i];
+            }
+        for (int i = 0; i < 2; i++) {
+            const double tau = 0.37;
+            long double expected = double_exponential_gap(&one, both[i], tau);
+            /* Each other coordinate adds Var(x_i) (q |delta_i| (q or 1) - 2 q delta_i.r_i), r_i of the winner: as one
+             * output whose forms are constant, centred at 0. */
+            for (size_t c = 1; c < d; c++)
+                for (size_t j = 0; j < m; j++) {
+                    struct problem extra = one;
+                    extra.m = 1;
+                    for (size_t k = 0; k < 3; k++) {
+                        extra.A[k][0] = 0;
+                        extra.c[k][0] = p.A[k][j * d + c];
+                    }
+                    expected += p.covariance[c * d + c] * double_exponential_gap(&extra, both[i], tau);
+                }
+            assert_near(line(&p, both[i], tau).gap.value, (double)expected, 40 * EPS * fmax(1, fabs((double)expected)));
+            /* The change of inputs rounds its numbers, and they are worse conditioned. */
+            assert_near(line(&changed, both[i], tau).gap.value, (double)expected, 4000 * EPS);
+        }
+        problem_free(&p);
+        problem_free(&changed);
+    }
+}
+
+/* s = x ~ N(mean, variance), experts -1 and 1 around 0, m = 0.2. */
+static void make_plain(struct problem *p, double mean, double variance)
+{
+    *p = (struct problem){.K = 2, .d = 1, .m = 1, .mean = {mean}, .covariance = {variance}, .W = {1, 0}};
+    p->c[0][0] = 1;
+    p->c[1][0] = -1;
+    p->c[2][0] = 0.2;
+    problem_build(p);
+}
+
+static void tiny_and_huge_temperatures(void **state)
+{
+    (void)state;
+    struct problem p;
+    problem_make(&p, 7, 2, 3, 2);
+    double coefficient;
+    assert_ok(moeg_leading_coefficient(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, &coefficient));
+    struct answer a = line(&p, MOEG_MIX_OUTPUT, 1e-300);
+    assert_relative(a.gap.value, coefficient * 1e-300, 20 * EPS);
+    assert_near(a.soft.value, a.hard.value, 0);
+    a = line(&p, MOEG_MIX_LOSS, 1e-300); /* Of order 1e-600. */
+    assert_near(a.gap.value, 0, a.gap.quad_error);
+    assert_true(a.gap.quad_error < 1e-300);
+    a = line(&p, MOEG_MIX_OUTPUT, 0);
+    assert_near(a.gap.value, 0, 0);
+    assert_near(a.gap.quad_error, 0, 0);
+    assert_near(a.soft.value, a.hard.value, 0);
+    /* At infinite temperature the soft risk is the Gaussian moment of the mean expert's residual. */
+    long double expected[2] = {0, 0};
+    for (size_t j = 0; j < p.m; j++)
+        for (int k = 0; k < 3; k++) { /* 0: the mean expert; 1, 2: each for itself. */
+            const double w[3][3] = {{0.5, 0.5, -1}, {1, 0, -1}, {0, 1, -1}};
+            long double row[3], mean = 0;
+            for (size_t i = 0; i < 3; i++) {
+                row[i] = 0;
+                for (size_t e = 0; e < 3; e++)
+                    row[i] += w[k][e] * p.A[e][j * 3 + i];
+                mean += row[i] * p.mean[i];
+            }
+            for (size_t e = 0; e < 3; e++)
+                mean += w[k][e] * p.c[e][j];
+            long double square = mean * mean;
+            for (size_t i = 0; i < 3; i++)
+                for (size_t l = 0; l < 3; l++)
+                    square += row[i] * p.covariance[i * 3 + l] * row[l];
+            expected[k > 0] += k > 0 ? square / 2 : square;
+        }
+    for (int i = 0; i < 2; i++) {
+        a = line(&p, both[i], 1e300);
+        assert_near(a.soft.value, (double)expected[i], a.soft.quad_error);
+        assert_relative(a.soft.value, (double)expected[i], 50 * EPS);
+    }
+    problem_free(&p);
+}
+
+static void exponentially_small_gaps(void **state)
+{
+    (void)state;
+    struct problem p;
+    /* 200 deviations from the interface: q = e^{-s/tau} to rounding, E e^{-s/tau} = exp(-mean/tau + var/(2 tau^2)). */
+    make_plain(&p, 20, 0.01);
+    const double small = exp(-200 + 0.5);
+    const struct answer a = line(&p, MOEG_MIX_OUTPUT, 0.1);
+    assert_relative(a.gap.value, -3.2 * small, 400 * EPS);
+    assert_relative(line(&p, MOEG_MIX_LOSS, 0.1).gap.value, 0.8 * small, 400 * EPS);
+    assert_true(fabs(a.gap.value + 3.2 * small) <= a.gap.quad_error && a.gap.quad_error < 1e-12 * 3.2 * small);
+    assert_relative(a.hard.value, 0.64, 10 * EPS);
+    /* Past the smallest double: 0, and its error bar says how far from it. */
+    const moeg_estimate under = line(&p, MOEG_MIX_OUTPUT, 0.02).gap;
+    assert_near(under.value, 0, 0);
+    assert_true(under.quad_error > 0 && under.quad_error < 1e-300);
+    problem_free(&p);
+    /* 12 deviations away, and so cold that the mode of p q is at the interface. */
+    make_plain(&p, -12, 1);
+    for (int i = 0; i < 2; i++)
+        for (double tau = 0.01; tau < 50; tau *= 3) {
+            const moeg_estimate e = line(&p, both[i], tau).gap;
+            const long double expected = double_exponential_gap(&p, both[i], tau);
+            assert_near(e.value, (double)expected, e.quad_error);
+            assert_true(e.quad_error <= 1e-10 * fabs(e.value));
+        }
+    problem_free(&p);
+    /* m is the near expert exactly: the gap is E q^2 |delta|^2 on its side, and nothing may be left of q. */
+    make_plain(&p, 20, 0.01);
+    moeg_teacher_free(p.teacher);
+    assert_ok(moeg_teacher_moe_create(&p.teacher, p.moe, 0));
+    const double tau = 0.1;
+    const moeg_sampling s = line_options();
+    moeg_estimate e;
+    assert_status(moeg_risk_gap(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 1, &tau, &s, &e), MOEG_EUNSUPPORTED,
+                  "risk_gap: method line does not apply: the teacher is not one expert");
+    moeg_expert *same;
+    moeg_teacher_free(p.teacher);
+    assert_ok(moeg_expert_constant_create(&same, 1, 1, p.c[0]));
+    assert_ok(moeg_teacher_expert_create(&p.teacher, same));
+    moeg_expert_free(same);
+    assert_relative(line(&p, MOEG_MIX_OUTPUT, 0.1).gap.value, 4 * exp(-400 + 2.0), 800 * EPS);
+    assert_near(line(&p, MOEG_MIX_OUTPUT, 0.1).hard.value, 0, 1e-300);
+    problem_free(&p);
+}
+
+/* A mean a million deviations from the interface, felt because tau is as large: a trapezoid over the Gaussian. */
+static void far_from_the_interface(void **state)
+{
+    (void)state;
+    struct problem p;
+    problem_draw(&p, 31, 2, 1, 1);
+    p.W[0] = 1;
+    p.W[1] = 0;
+    p.b[0] = p.b[1] = 0;
+    p.mean[0] = 1e6 + 0.385;
+    p.covariance[0] = 1;
+    for (size_t k = 0; k < 3; k++)
+        p.c[k][0] -= p.A[k][0] * 1e6; /* Outputs of order 1 where the mass is. */
+    problem_build(&p);
+    const double tau = 1.7e5;
+    for (int i = 0; i < 2; i++) {
+        const struct side s = {&p, both[i], tau, 0, 1};
+        long double expected = 0;
+        for (int k = -240; k <= 240; k++)
+            expected += side_gap((long double)p.mean[0] + 0.05L * k, &s) * 0.05L;
+        const moeg_estimate e = line(&p, both[i], tau).gap;
+        assert_near(e.value, (double)expected, e.quad_error);
+        assert_true(e.quad_error <= 1e-8 * fabs(e.value)); /* 1e6 epsilon in t^2: the exponents' conditioning. */
+    }
+    problem_free(&p);
+}
+
+static void constant_difference_of_logits(void **state)
+{
+    (void)state;
+    struct problem p;
+    problem_draw(&p, 3, 2, 3, 2);
+    for (size_t i = 0; i < 3; i++)
+        p.W[3 + i] = p.W[i];
+    for (int tie = 0; tie < 2; tie++) {
+        p.b[0] = -0.3;
+        p.b[1] = tie ? -0.3 : 0.417;
+        problem_build(&p);
+        const size_t win = tie ? 0 : 1;
+        long double square[2] = {0, 0}, mixed = 0;
+        const double tau = 0.6;
+        const long double s = fabsl((long double)p.b[0] - p.b[1]), q = 1 / (1 + expl(s / tau));
+        for (size_t j = 0; j < 2; j++)
+            for (int form = 0; form < 3; form++) { /* Winner, loser, mixture. */
+                const long double w = form == 0 ? 1 : form == 1 ? 0 : 1 - q;
+                long double row[3], mean = 0;
+                for (size_t i = 0; i < 3; i++) {
+                    row[i] = w * p.A[win][j * 3 + i] + (1 - w) * p.A[1 - win][j * 3 + i] - p.A[2][j * 3 + i];
+                    mean += row[i] * p.mean[i];
+                }
+                mean += w * p.c[win][j] + (1 - w) * p.c[1 - win][j] - p.c[2][j];
+                long double value = mean * mean;
+                for (size_t i = 0; i < 9; i++)
+                    value += row[i / 3] * p.covariance[i] * row[i % 3];
+                *(form < 2 ? &square[form] : &mixed) += value;
+            }
+        const struct answer output = line(&p, MOEG_MIX_OUTPUT, tau), loss = line(&p, MOEG_MIX_LOSS, tau);
+        assert_relative(output.hard.value, (double)square[0], 4 * EPS);
+        assert_relative(output.soft.value, (double)mixed, 20 * EPS);
+        assert_relative(loss.gap.value, (double)(q * (square[1] - square[0])), 20 * EPS);
+        assert_near(output.gap.value, (double)(mixed - square[0]), output.gap.quad_error);
+        problem_free(&p);
+    }
+    /* A covariance without any variance across the interface is the same. */
+    problem_draw(&p, 3, 2, 2, 1);
+    const double singular[] = {1, -1, -1, 1};
+    memcpy(p.covariance, singular, sizeof singular);
+    p.W[0] = p.W[1] = 0.731;
+    p.W[2] = p.W[3] = -0.2;
+    problem_build(&p);
+    double slope = 42;
+    assert_status(moeg_boundary_slope(p.router, p.law, &slope), MOEG_EDOM, "constant");
+    assert_near(slope, 42, 0);
+    const moeg_estimate e = line(&p, MOEG_MIX_LOSS, 0.1).gap;
+    assert_true(e.value != 0 && e.quad_error < 1e-13 * fabs(e.value));
+    problem_free(&p);
+}
+
+static void a_masked_expert_leaves_no_gap(void **state)
+{
+    (void)state;
+    for (size_t masked = 0; masked < 2; masked++) {
+        struct problem p;
+        problem_draw(&p, 5, 2, 2, 1);
+        p.b[masked] = -INFINITY;
+        problem_build(&p);
+        for (int i = 0; i < 2; i++) {
+            const struct answer a = line(&p, both[i], 1e300);
+            assert_near(a.gap.value, 0, 0);
+            assert_near(a.gap.quad_error, 0, 0);
+            assert_near(a.soft.value, a.hard.value, 0);
+            assert_true(a.hard.value > 0);
+        }
+        problem_free(&p);
+    }
+}
+
+/* Relabelling the experts changes no risk. */
+static void experts_may_be_swapped(void **state)
+{
+    (void)state;
+    struct problem p, swapped;
+    problem_make(&p, 17, 2, 3, 2);
+    swapped = p;
+    for (size_t i = 0; i < 3; i++) {
+        swapped.W[i] = p.W[3 + i];
+        swapped.W[3 + i] = p.W[i];
+    }
+    swapped.b[0] = p.b[1];
+    swapped.b[1] = p.b[0];
+    for (size_t k = 0; k < 2; k++) {
+        memcpy(swapped.A[k], p.A[1 - k], sizeof p.A[k]);
+        memcpy(swapped.c[k], p.c[1 - k], sizeof p.c[k]);
+    }
+    problem_build(&swapped);
+    for (int i = 0; i < 2; i++)
+        assert_near(line(&p, both[i], 0.3).gap.value, line(&swapped, both[i], 0.3).gap.value, 0);
+    problem_free(&p);
+    problem_free(&swapped);
+}
+
+static moeg_status allocating(void *user)
+{
+    const struct problem *p = user;
+    const double tau[] = {0.3, 0.1};
+    const moeg_sampling s = line_options();
+    moeg_estimate gap[2] = {{.value = 42}, {.value = 42}};
+    const moeg_status status = moeg_risk_gap(p->moe, p->teacher, p->law, MOEG_MIX_OUTPUT, 2, tau, &s, gap);
+    if (status != MOEG_OK) {
+        assert_near(gap[0].value, 42, 0);
+        assert_near(gap[1].value, 42, 0);
+    }
+    return status;
+}
+
+static void errors_of_the_line(void **state)
+{
+    (void)state;
+    struct problem p;
+    problem_make(&p, 1, 2, 2, 1);
+    assert_true(fail_every_allocation(allocating, &p) >= 4);
+    problem_free(&p);
+    problem_make(&p, 1, 3, 2, 1);
+    const double tau = 0.3;
+    const moeg_sampling s = line_options();
+    moeg_estimate gap = {.value = 42};
+    assert_status(moeg_risk_gap(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 1, &tau, &s, &gap), MOEG_EUNSUPPORTED,
+                  "more than two experts");
+    problem_free(&p);
+    problem_make(&p, 1, 2, 2, 1);
+    moeg_law *rows;
+    assert_ok(moeg_law_empirical_create(&rows, 3, 2, p.W));
+    assert_status(moeg_risk_gap(p.moe, p.teacher, rows, MOEG_MIX_OUTPUT, 1, &tau, &s, &gap), MOEG_EUNSUPPORTED,
+                  "the law is not Gaussian");
+    moeg_law_free(rows);
+    problem_free(&p);
+    problem_draw(&p, 1, 2, 2, 1);
+    p.A[0][0] = 1e200;
+    problem_build(&p);
+    assert_status(moeg_risk_gap(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 1, &tau, &s, &gap), MOEG_ERANGE, "overflows");
+    assert_near(gap.value, 42, 0);
+    problem_free(&p);
+    problem_draw(&p, 1, 2, 2, 1);
+    p.W[0] = 1.7e308;
+    p.W[2] = -1.7e308;
+    problem_build(&p);
+    assert_status(moeg_risk_gap(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 1, &tau, &s, &gap), MOEG_ERANGE,
+                  "risk_gap: the difference of the logits overflows");
+    problem_free(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_table_is_reached),
+        cmocka_unit_test(random_problems_in_one_dimension),
+        cmocka_unit_test(more_dimensions),
+        cmocka_unit_test(tiny_and_huge_temperatures),
+        cmocka_unit_test(exponentially_small_gaps),
+        cmocka_unit_test(far_from_the_interface),
+        cmocka_unit_test(constant_difference_of_logits),
+        cmocka_unit_test(a_masked_expert_leaves_no_gap),
+        cmocka_unit_test(experts_may_be_swapped),
+        cmocka_unit_test(errors_of_the_line),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
