@@ -145,7 +145,7 @@ static int open_place(moeg_sink *sink, const char *path)
 {
     struct stat old;
     if (stat(path, &old) != 0) {
-        if (errno != ENOENT)
+        if (errno != ENOENT || *path == '\0')
             return errno;
         if (strlen(path) >= sizeof sink->target)
             return ENAMETOOLONG;

@@ -189,6 +189,7 @@ static void malformed_text_is_refused_with_its_place(void **state)
         {"1\n2\r\r\n", "line 2, column 1: expected a line feed behind the carriage return"},
         {"x,y,x\n1,2,3\n", "line 1, column 3: expected names that differ, got \"x\" again"},
         {"x,\"y\",y,x \n1,2,3,4\n", "line 1, column 3: expected names that differ, got \"y\" again"},
+        {"y,x,x,y\n1,2,3,4\n", "line 1, column 3: expected names that differ, got \"x\" again"},
         {"x,,z\n1,2,3\n", "line 1, column 2: expected a column name, got an empty field"},
         {"x,\"\",z\n1,2,3\n", "line 1, column 2: expected a column name, got an empty field"},
         {"x,y,\n1,2,3\n", "line 1, column 3: expected a column name, got an empty field"},
@@ -271,6 +272,7 @@ static void pipes_are_read(void **state)
     assert_ok(moeg_csv_read(path, &table));
     pthread_join(thread, NULL);
     assert_int_equal(table.rows, 1);
+    assert_string_equal(table.names[0], "x");
     assert_string_equal(table.names[1], "y");
     assert_true(table.values[0] == 2.385 && table.values[1] == -1.5);
     moeg_table_free(&table);

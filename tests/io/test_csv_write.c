@@ -1,9 +1,7 @@
-/* unsetenv(), seteuid() and what else is asked of the system here. */
-#define _XOPEN_SOURCE 700
-
 #include "io/files.h"
 #include "support/failing_alloc.h"
 
+#include <fcntl.h>
 #include <moegeom/csv.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -114,14 +112,31 @@ static void places_that_cannot_be_written(void **state)
     static char endless[100000];
     memset(endless, 'x', sizeof endless - 1);
     assert_status(moeg_csv_write(endless, 2, 2, NULL, values), MOEG_EIO, ": File name too long");
-    if (access("/dev/full", W_OK) == 0) {
-        assert_status(moeg_csv_write("/dev/full", 2, 2, NULL, values), MOEG_EIO,
-                      "csv_write: cannot write /dev/full: No space left on device");
-        struct stat device;
-        assert_int_equal(stat("/dev/full", &device), 0);
-        assert_true(S_ISCHR(device.st_mode));
-    }
-    assert_ok(moeg_csv_write("/dev/null", 2, 2, NULL, values));
+}
+
+/* What is no regular file is not replaced but written. */
+static void devices_and_pipes_are_written_in_place(void **state)
+{
+    (void)state;
+    const uid_t user = become_nobody();
+    const moeg_status null = moeg_csv_write("/dev/null", 2, 2, NULL, values);
+    const moeg_status full =
+        access("/dev/full", W_OK) == 0 ? moeg_csv_write("/dev/full", 2, 2, NULL, values) : MOEG_EUNSUPPORTED;
+    become(user);
+    assert_ok(null);
+    if (full != MOEG_EUNSUPPORTED)
+        assert_status(full, MOEG_EIO, "csv_write: cannot write /dev/full: No space left on device");
+    char fifo[512], text[256] = "";
+    strcpy(fifo, test_path("fifo"));
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    const int fd = open(fifo, O_RDONLY | O_NONBLOCK);
+    assert_ok(moeg_csv_write(fifo, 2, 2, names, values));
+    assert_true(read(fd, text, sizeof text - 1) > 0);
+    close(fd);
+    assert_string_equal(text, "x,y\n2.385,-1.5\n0.3333333333333333,5e-324\n");
+    struct stat status;
+    assert_int_equal(stat(fifo, &status), 0);
+    assert_true(S_ISFIFO(status.st_mode));
 }
 
 /* A disk that fills up half-way, played by a limit on the size of files. */
@@ -162,15 +177,12 @@ static void permissions_are_respected(void **state)
     assert_int_equal(chmod(inside, 0666), 0);
     assert_int_equal(chmod(directory, 0555), 0);
     assert_int_equal(chmod(test_directory, 0777), 0);
-    const uid_t user = geteuid();
-    if (user == 0)
-        assert_int_equal(seteuid(65534), 0);
+    const uid_t user = become_nobody();
     const moeg_status closed = moeg_csv_write(inside, 1, 1, NULL, values);
     char first[200];
     snprintf(first, sizeof first, "%.199s", strrchr(moeg_last_error(), '/'));
     const moeg_status read_only = moeg_csv_write(fixed, 1, 1, NULL, values);
-    if (user == 0)
-        assert_int_equal(seteuid(user), 0);
+    become(user);
     assert_int_equal(closed, MOEG_EIO);
     assert_string_equal(first, "/kept.csv: Permission denied");
     assert_status(read_only, MOEG_EIO, "fixed.csv: Permission denied");
@@ -217,6 +229,26 @@ static void links_are_followed(void **state)
     struct stat status;
     assert_int_equal(lstat(link, &status), 0);
     assert_true(S_ISLNK(status.st_mode));
+}
+
+/* Files that have the temporary names already, of another machine's process perhaps, are left alone. */
+static void names_that_are_taken_are_passed_over(void **state)
+{
+    (void)state;
+    enum { COUNT = 200 };
+    char name[64];
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(name, sizeof name, ".moegeom-%ld-%d.tmp", (long)getpid(), i);
+        write_text(name, "theirs\n");
+    }
+    const char *path = test_path("taken.csv");
+    assert_ok(moeg_csv_write(path, 1, 1, NULL, values));
+    assert_file(path, "2.385\n");
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(name, sizeof name, ".moegeom-%ld-%d.tmp", (long)getpid(), i);
+        assert_file(test_path(name), "theirs\n");
+        assert_int_equal(remove(test_path(name)), 0);
+    }
 }
 
 /* A path without a directory: the temporary file stands in the working directory. */
@@ -297,10 +329,12 @@ int main(void)
         cmocka_unit_test(any_double_comes_back),
         cmocka_unit_test(arguments_are_checked),
         cmocka_unit_test(places_that_cannot_be_written),
+        cmocka_unit_test(devices_and_pipes_are_written_in_place),
         cmocka_unit_test(a_full_disk_leaves_the_old_file),
         cmocka_unit_test(permissions_are_respected),
         cmocka_unit_test(new_files_obey_the_umask_and_old_ones_keep_their_mode),
         cmocka_unit_test(links_are_followed),
+        cmocka_unit_test(names_that_are_taken_are_passed_over),
         cmocka_unit_test(relative_paths),
         cmocka_unit_test(minus_is_standard_output),
         cmocka_unit_test(every_allocation_may_fail),

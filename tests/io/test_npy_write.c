@@ -121,7 +121,6 @@ static void arguments_are_checked(void **state)
     assert_file(path, "old\n");
     assert_status(moeg_npy_write(test_path("no/where.npy"), 2, shape, MOEG_NPY_F8, six), MOEG_EIO,
                   "npy_write: cannot write ");
-    assert_status(moeg_npy_write("/dev/full", 2, shape, MOEG_NPY_F8, six), MOEG_EIO, "No space left on device");
 }
 
 static void a_full_disk_leaves_the_old_file(void **state)
