@@ -1,0 +1,166 @@
+#include "example.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_OPTIONS = 32, MOST_POINTS = 10000 };
+
+static void refuse(const char *name, const char *expected, const char *text)
+{
+    die("--%s: expected %s, got \"%s\"", name, expected, text);
+}
+
+/* An unsigned number with nothing but digits. */
+static int parse_digits(const char *text, uint64_t *value)
+{
+    char *end;
+    errno = 0;
+    const unsigned long long number = strtoull(text, &end, 10);
+    if (!isdigit((unsigned char)text[0]) || *end != '\0' || errno == ERANGE)
+        return 0;
+    *value = number;
+    return 1;
+}
+
+static int parse_count(const char *text, uint64_t *value)
+{
+    double number;
+    if (parse_digits(text, value))
+        return *value >= 1;
+    if (moeg_parse_double(text, &number) != MOEG_OK || !(number >= 1 && number <= 0x1p53) || number != floor(number))
+        return 0;
+    *value = (uint64_t)number;
+    return 1;
+}
+
+/* LO:HI:COUNT; the range is that of the temperatures the library takes. */
+static int parse_grid(const char *text, grid *g)
+{
+    char copy[256];
+    uint64_t count;
+    grid found;
+    if (strlen(text) >= sizeof copy)
+        return 0;
+    strcpy(copy, text);
+    char *first = strchr(copy, ':');
+    char *second = first != NULL ? strchr(first + 1, ':') : NULL;
+    if (second == NULL)
+        return 0;
+    *first = *second = '\0';
+    if (moeg_parse_double(copy, &found.lo) != MOEG_OK || moeg_parse_double(first + 1, &found.hi) != MOEG_OK ||
+        !parse_digits(second + 1, &count) || count < 1 || count > MOST_POINTS)
+        return 0;
+    found.count = (size_t)count;
+    if (!(found.lo >= 1e-300 && found.lo <= found.hi && found.hi <= 1e300) || (count == 1) != (found.lo == found.hi))
+        return 0;
+    *g = found;
+    return 1;
+}
+
+static int parse_method(const char *text, moeg_method *method)
+{
+    const moeg_method known[] = {MOEG_METHOD_AUTO, MOEG_METHOD_MC, MOEG_METHOD_LINE};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(text, moeg_method_name(known[i])) == 0) {
+            *method = known[i];
+            return 1;
+        }
+    return 0;
+}
+
+static void set_option(const option_spec *option, const char *text)
+{
+    uint64_t number;
+    if (option->given != NULL)
+        *option->given = 1;
+    switch (option->kind) {
+    case OPTION_FLAG:
+        *(int *)option->value = 1;
+        break;
+    case OPTION_TEXT:
+        *(const char **)option->value = text;
+        if (text[0] == '\0')
+            refuse(option->name, "a value", text);
+        break;
+    case OPTION_GRID:
+        if (!parse_grid(text, option->value))
+            refuse(option->name,
+                   "LO:HI:COUNT with 1e-300 <= LO < HI <= 1e300 and COUNT from 2 to 10000 (or LO = HI and COUNT 1)",
+                   text);
+        break;
+    case OPTION_METHOD:
+        if (!parse_method(text, option->value))
+            refuse(option->name, "auto, mc or line", text);
+        break;
+    case OPTION_COUNT:
+        if (!parse_count(text, option->value))
+            refuse(option->name, "a whole number, at least 1", text);
+        break;
+    case OPTION_SEED:
+        if (!parse_digits(text, option->value))
+            refuse(option->name, "a whole number from 0 to 18446744073709551615", text);
+        break;
+    case OPTION_THREADS:
+        if (!parse_digits(text, &number) || number > 4096)
+            refuse(option->name, "a whole number from 0 to 4096", text);
+        *(int *)option->value = (int)number;
+        break;
+    }
+}
+
+static void print_help(const char *program, const char *summary, const option_spec *options)
+{
+    printf("usage: %s [options]\n\n%s\n\noptions:\n", program, summary);
+    for (const option_spec *o = options; o->name != NULL; o++) {
+        char head[64];
+        snprintf(head, sizeof head, "--%s%s%s", o->name, o->argument ? " " : "", o->argument ? o->argument : "");
+        printf("  %-22s %s\n", head, o->help);
+    }
+    printf("  %-22s %s\n\n", "--help", "print this and stop");
+    printf("exit status: 0 if measurement and theory agree, 1 if they do not, 2 if the work could not be done\n");
+}
+
+void read_options(int argc, char **argv, const char *summary, const option_spec *options)
+{
+    struct option known[MOST_OPTIONS] = {{NULL, 0, NULL, 0}};
+    int count = 0;
+    for (; options[count].name != NULL && count < MOST_OPTIONS - 2; count++)
+        known[count] = (struct option){.name = options[count].name,
+                                       .has_arg = options[count].kind == OPTION_FLAG ? no_argument : required_argument,
+                                       .val = 256 + count};
+    known[count] = (struct option){.name = "help", .val = 256 + count};
+    opterr = 0;
+    for (int found; (found = getopt_long(argc, argv, ":", known, NULL)) != -1;) {
+        if (found == 256 + count) {
+            print_help(argv[0], summary, options);
+            exit(EXIT_SUCCESS);
+        }
+        if (found == ':')
+            die("--%s: expected %s after it, got nothing", options[optopt - 256].name, options[optopt - 256].argument);
+        if (found == '?' && optopt >= 256)
+            die("--%s: expected no value, got \"%s\"", known[optopt - 256].name, argv[optind - 1]);
+        if (found == '?' && optopt != 0)
+            die("unknown option \"-%c\": expected one of those that --help lists", optopt);
+        if (found == '?')
+            die("unknown option \"%s\": expected one of those that --help lists", argv[optind - 1]);
+        set_option(&options[found - 256], optarg);
+    }
+    if (optind < argc)
+        die("unexpected argument \"%s\": expected options only, see --help", argv[optind]);
+}
+
+double *grid_values(grid g)
+{
+    double *values = allocate(g.count, sizeof *values);
+    const double step = g.count > 1 ? (log(g.hi) - log(g.lo)) / (double)(g.count - 1) : 0;
+    for (size_t i = 0; i < g.count; i++)
+        values[i] = exp(log(g.lo) + step * (double)i);
+    /* The ends exactly as they were asked for. */
+    values[0] = g.lo;
+    values[g.count - 1] = g.hi;
+    return values;
+}

@@ -1,0 +1,35 @@
+#include "example.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+verdict verdict_begin(FILE *out)
+{
+    fputs("\nchecks:\n", out);
+    return (verdict){.out = out};
+}
+
+void verdict_check(verdict *v, int holds, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    fprintf(v->out, "  %-5s %s\n", holds ? "ok" : "FAILS", text);
+    v->checks++;
+    if (holds)
+        return;
+    const size_t used = strlen(v->failed);
+    snprintf(v->failed + used, sizeof v->failed - used, "%s%s", v->failures++ > 0 ? "; " : "", text);
+}
+
+int verdict_end(verdict *v)
+{
+    if (v->failures > 0)
+        fprintf(v->out, "DISAGREES: %s\n", v->failed);
+    else
+        fprintf(v->out, "agrees with theory: all %zu checks hold\n", v->checks);
+    return v->failures > 0 ? EXIT_DISAGREES : EXIT_SUCCESS;
+}
