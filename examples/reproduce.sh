@@ -11,8 +11,8 @@ runs() {
     cat <<'END'
 tau_scaling|tau_scaling --family affine|Cooling a soft router to a hard one costs O(τ^α), with a known constant and a certified bound.
 boundary_mass|boundary_mass|The probability of a near tie is linear in its width, with the slope of the coarea formula.
-cooling_diamonds|cooling_report examples/data/diamonds.csv --target price --log carat,price --standardize --centroids 8|On the prices of diamonds: margins, boundary mass, its exponent, and the gap at each temperature.
-cooling_diabetes|cooling_report examples/data/diabetes.csv --target progression --standardize --centroids 4|On the progression of diabetes: the same, with few rows.
+cooling_diamonds|cooling_report --data examples/data/diamonds.csv --target price --log carat,price --standardize --centroids 8|On the prices of diamonds: margins, boundary mass, its exponent, and the gap at each temperature.
+cooling_diabetes|cooling_report --data examples/data/diabetes.csv --target progression --standardize --centroids 4|On the progression of diabetes: the same, with few rows.
 END
 }
 

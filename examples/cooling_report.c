@@ -1,0 +1,220 @@
+/* Your own data and router, cooled: margins, boundary mass, its exponent, the gap at each temperature, and the
+ * temperature below which hard routing is safe [P1 §2-3].
+ *
+ * The data are an empirical law: sums over them are exact. Standard errors and intervals are those of the population
+ * that the rows were drawn from, independently, with router and experts held fixed. */
+#include "support/cooling.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char summary[] =
+    "Cools a mixture of experts on a data set: margins, boundary mass BM(w) with its 95 % intervals, the margin "
+    "exponent\n"
+    "alpha(w), soft risk, hard risk and gap at each temperature, and the safe temperature: the largest tau* on the "
+    "grid\n"
+    "such that |gap| <= 1 % of L_0 for every tau <= tau*.\n\n"
+    "Features are all columns but the target, in the order of the file; logarithms come first, then standardising.\n"
+    "Experts are affine, fitted by least squares inside each cell of the router. Columns of a file without names "
+    "(.npy,\n"
+    "or CSV without header) are c0, c1, …; rows are counted from 1, the header not among them. Default grids are\n"
+    "multiples of the median margin, 1e-4 to 10 (where that is 0 or infinite: of the mean of the positive margins).";
+
+static cooling_options read_setting(int argc, char **argv)
+{
+    cooling_options o = {.seed = 1};
+    int seed_given = 0;
+    const option_spec options[] = {
+        {"data", OPTION_TEXT, &o.data, "FILE", "rows of numbers, .npy or .csv", NULL},
+        {"target", OPTION_TEXT, &o.target, "NAME", "column to predict, or none: margins and boundary mass only", NULL},
+        {"router", OPTION_TEXT, &o.router, "FILE",
+         "affine router, .npy or headerless .csv: a row for each expert, weights then bias", NULL},
+        {"centroids", OPTION_COUNT, &o.centroids, "K", "in place of a router: the K centroids of k-means", NULL},
+        {"seed", OPTION_SEED, &o.seed, "SEED", "seed of k-means (1)", &seed_given},
+        {"log", OPTION_TEXT, &o.logs, "COL,COL", "take logarithms of these columns", NULL},
+        {"standardize", OPTION_FLAG, &o.standardize, NULL, "scale features to mean 0, population variance 1", NULL},
+        {"tau", OPTION_GRID, &o.tau, "LO:HI:COUNT", "temperatures, a geometric grid", NULL},
+        {"w", OPTION_GRID, &o.w, "LO:HI:COUNT", "widths of the boundary mass, a geometric grid", NULL},
+        {"threads", OPTION_THREADS, &o.threads, "T", "threads, 0: as OpenMP decides (0); changes no digit", NULL},
+        {"quick", OPTION_FLAG, &o.quick, NULL, "fewer points in the default grids", NULL},
+        {"csv", OPTION_TEXT, &o.csv, "FILE",
+         "write tau,soft_risk,hard_risk,gap,std_error (no target: w,mass,lo,hi) (-: stdout)", NULL},
+        {"plot", OPTION_TEXT, &o.plot, "FILE.svg", "draw the curves with gnuplot", NULL},
+        {NULL, OPTION_FLAG, NULL, NULL, NULL, NULL},
+    };
+    read_options(argc, argv, summary, options);
+    if (o.data == NULL)
+        die("--data: expected a .csv or .npy file, got nothing");
+    if (o.target == NULL)
+        die("--target: expected the name of a column, or none, got nothing");
+    if ((o.router == NULL) == (o.centroids == 0))
+        die("--router, --centroids: expected one of them, got %s", o.router != NULL ? "both" : "neither");
+    if (o.router == NULL && o.centroids < 2)
+        die("--centroids: expected at least 2, got %llu", (unsigned long long)o.centroids);
+    if (o.router != NULL && seed_given)
+        die("--seed: expected with --centroids only, got it with --router");
+    if (strcmp(o.target, "none") == 0)
+        o.target = NULL;
+    if (o.target == NULL && o.tau.count > 0)
+        die("--tau: expected with a target only, got it with --target none");
+    plot_require(o.plot);
+    return o;
+}
+
+static void print_margins(const cooling *c, FILE *out)
+{
+    const double shares[] = {0, 0.05, 0.25, 0.5, 0.75, 0.95, 1};
+    static const char *const names[] = {"smallest", "5 %", "25 %", "median", "75 %", "95 %", "largest"};
+    table *t = table_create(7, names);
+    for (size_t i = 0; i < 7; i++)
+        table_number(t, i == 3 ? c->median : c->margin[(size_t)(shares[i] * (double)(c->data.n - 1))]);
+    fprintf(out, "\nmargins (largest less second logit); %llu rows tie\n", (unsigned long long)c->ties);
+    table_print(t, out);
+    table_free(t);
+    if (isfinite(c->C))
+        fprintf(out, "P(margin <= t) <= C t for every t, over the data: C = %.6g\n", c->C);
+    if (c->unit != c->median)
+        fprintf(out, "no usable median margin: the unit below is %.6g\n", c->unit);
+}
+
+/* Temperatures and widths are shown in units of the median margin, where there is one. */
+static const char *unit_name(const cooling *c, const char *of_median, const char *of_unit)
+{
+    return c->unit == c->median ? of_median : of_unit;
+}
+
+static void print_mass(const cooling *c, FILE *out)
+{
+    const char *const names[] = {"w",         unit_name(c, "w/median", "w/unit"), "BM(w)", "lo", "hi", "alpha(w)",
+                                 "std. error"};
+    table *t = table_create(7, names);
+    for (size_t i = 0; i < c->nw; i++) {
+        table_number(t, c->w[i]);
+        table_number(t, c->w[i] / c->unit);
+        table_number(t, c->mass[i].value);
+        table_number(t, c->mass[i].lo);
+        table_number(t, c->mass[i].hi);
+        table_exponent(t, &c->exponent[i]);
+    }
+    fputs("\nboundary mass, 95 % intervals, and margin exponent by Hill's estimator\n", out);
+    table_print(t, out);
+    table_free(t);
+}
+
+static void print_cells(const cooling *c, FILE *out)
+{
+    static const char *const names[] = {"expert", "rows", "share", "rank", "mean residual", ""};
+    table *t = table_create(6, names);
+    for (size_t k = 0; k < c->K; k++) {
+        const moeg_cell_fit *fit = &c->fit[k];
+        table_text(t, "%zu", k);
+        table_text(t, "%zu", fit->rows);
+        table_text(t, "%.2f %%", 100 * (double)fit->rows / (double)c->data.n);
+        table_text(t, "%zu", fit->rank);
+        if (fit->rows > 0)
+            table_number(t, fit->residual / (double)fit->rows);
+        else
+            table_text(t, "-");
+        table_text(t, "%s",
+                   fit->rows == 0   ? "empty: zero expert"
+                   : fit->deficient ? "slopes not unique: minimum norm"
+                                    : "");
+    }
+    fputs("\ncells and their experts\n", out);
+    table_print(t, out);
+    table_free(t);
+}
+
+static void print_gaps(const cooling *c, FILE *out)
+{
+    const char *const names[] = {"tau",         unit_name(c, "tau/median", "tau/unit"),
+                                 "L_tau",       "gap",
+                                 "std. error",  "gap/L_0 %",
+                                 "certificate", "rows in 45 tau"};
+    table *t = table_create(8, names);
+    for (size_t i = 0; i < c->ntau; i++) {
+        const moeg_estimate *gap = &c->gap[i];
+        table_number(t, c->tau[i]);
+        table_number(t, c->tau[i] / c->unit);
+        table_text(t, "%.9g", c->soft[i].value);
+        table_number(t, gap->value);
+        if (isfinite(gap->std_error))
+            table_number(t, gap->std_error);
+        else
+            table_text(t, gap->contributing == 0 ? "no row feels this" : "too few rows feel this");
+        if (cooling_is_perfect(c))
+            table_text(t, "-");
+        else
+            table_text(t, "%.4g", 100 * gap->value / c->hard.value);
+        table_number(t, c->bounded != NULL ? fmin(c->moment[i], c->bounded[i]) : c->moment[i]);
+        table_text(t, "%llu", (unsigned long long)gap->contributing);
+    }
+    fprintf(out, "\nhard risk L_0 = %.9g, std. error %.3g; soft risks and gaps\n", c->hard.value, c->hard.std_error);
+    table_print(t, out);
+    table_free(t);
+}
+
+static void print_safe(const cooling *c, FILE *out)
+{
+    const size_t safe = cooling_safe(c);
+    if (cooling_is_perfect(c))
+        fputs("\nsafe temperature: undefined, since the hard risk is 0\n", out);
+    else if (safe == 0)
+        fprintf(out, "\nsafe temperature: below the grid; at tau = %.6g the gap is %.4g %% of L_0\n", c->tau[0],
+                100 * c->gap[0].value / c->hard.value);
+    else
+        fprintf(out, "\nsafe temperature: tau* = %.6g, %.4g of the %s%s\n", c->tau[safe - 1],
+                c->tau[safe - 1] / c->unit, unit_name(c, "median margin", "unit"),
+                safe == c->ntau ? " (the end of the grid: it may be higher)" : "");
+    fputs("Sums over the data are exact. Standard errors and intervals are those of the population that the rows were\n"
+          "drawn from, independently, with router and experts held fixed.\n",
+          out);
+}
+
+static void write_csv(const cooling *c, const char *path)
+{
+    static const char *const risks[] = {"tau", "soft_risk", "hard_risk", "gap", "std_error"};
+    static const char *const masses[] = {"w", "mass", "lo", "hi"};
+    table *t = c->ntau > 0 ? table_create(5, risks) : table_create(4, masses);
+    for (size_t i = 0; i < c->ntau; i++) {
+        table_number(t, c->tau[i]);
+        table_number(t, c->soft[i].value);
+        table_number(t, c->hard.value);
+        table_number(t, c->gap[i].value);
+        table_number(t, c->gap[i].std_error);
+    }
+    for (size_t i = 0; i < c->nw && c->ntau == 0; i++) {
+        table_number(t, c->w[i]);
+        table_number(t, c->mass[i].value);
+        table_number(t, c->mass[i].lo);
+        table_number(t, c->mass[i].hi);
+    }
+    table_csv(t, path);
+    table_free(t);
+}
+
+int main(int argc, char **argv)
+{
+    const cooling_options o = read_setting(argc, argv);
+    FILE *out = report_stream(o.csv);
+    cooling c = cooling_measure(&o);
+    fprintf(out, "%s: %zu rows, %zu features%s; ", o.data, c.data.n, c.data.d, o.standardize ? ", standardised" : "");
+    if (o.logs != NULL)
+        fprintf(out, "logarithms of %s; ", o.logs);
+    fprintf(out, "target %s\n%zu experts, router %s%s\n", o.target != NULL ? o.target : "none", c.K,
+            o.router != NULL ? "" : "of the centroids of k-means", o.router != NULL ? o.router : "");
+    print_margins(&c, out);
+    print_mass(&c, out);
+    if (c.ntau > 0) {
+        print_cells(&c, out);
+        print_gaps(&c, out);
+        print_safe(&c, out);
+    }
+    if (o.csv != NULL)
+        write_csv(&c, o.csv);
+    if (o.plot != NULL)
+        cooling_draw(&c, &o);
+    const int status = cooling_judge(&c, out);
+    cooling_free(&c);
+    return status;
+}

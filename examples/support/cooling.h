@@ -1,0 +1,58 @@
+/* What cooling_report measures, and how it is judged and drawn. */
+#ifndef EXAMPLE_COOLING_H
+#define EXAMPLE_COOLING_H
+
+#include "dataset.h"
+#include "example.h"
+
+/* The gap counts as small below this share of the hard risk. */
+#define SAFE_SHARE 0.01
+
+typedef struct cooling_options {
+    const char *data, *target, *router, *logs, *csv, *plot;
+    uint64_t centroids; /* 0: a router file */
+    uint64_t seed;      /* of the centroids */
+    int standardize, quick, threads;
+    grid tau, w;
+} cooling_options;
+
+typedef struct cooling {
+    dataset data;
+    size_t K;
+    moeg_router *router;
+    moeg_law *law;
+    double *margin; /* (n), ascending */
+    double median, unit;
+    double C; /* P(margin <= t) <= C t for every t > 0 over the data; infinite if margins tie */
+    /* Boundary mass. */
+    size_t nw;
+    double *w;
+    moeg_estimate *mass, *exponent;
+    uint64_t ties;
+    /* With a target: experts, risks, certificates; ntau = 0 without. */
+    size_t ntau;
+    double *tau;
+    moeg_cell_fit *fit;
+    moeg_expert **experts;
+    moeg_estimate hard, *soft, *gap;
+    double B, M;     /* largest |f_k(x_i)| and |y_i| */
+    double *bounded; /* (ntau) certificate from C; NULL if margins tie */
+    double *moment;  /* (ntau) certificate from margins and outputs */
+} cooling;
+
+/* Everything that is measured. */
+cooling cooling_measure(const cooling_options *o);
+void cooling_free(cooling *c);
+
+/* Whether the hard risk is 0, to rounding. */
+int cooling_is_perfect(const cooling *c);
+
+/* How many temperatures, from the lowest up, have a gap of at most SAFE_SHARE of the hard risk. */
+size_t cooling_safe(const cooling *c);
+
+void cooling_draw(const cooling *c, const cooling_options *o);
+
+/* Checks what theory says of the data as they are; returns the exit status. */
+int cooling_judge(const cooling *c, FILE *out);
+
+#endif

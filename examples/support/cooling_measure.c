@@ -1,0 +1,184 @@
+#include "cooling.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int ascending(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+static moeg_router *make_router(const cooling_options *o, const dataset *data)
+{
+    if (o->router != NULL)
+        return router_read(o->router, data->d);
+    moeg_router *router;
+    double *centroids = allocate(o->centroids * data->d, sizeof *centroids);
+    const moeg_status status = moeg_centroids(data->n, data->d, data->x, o->centroids, o->seed, centroids, NULL, NULL);
+    if (status != MOEG_OK)
+        die("--centroids: %s", moeg_last_error());
+    require(moeg_router_centroids_create(&router, o->centroids, data->d, centroids));
+    free(centroids);
+    return router;
+}
+
+/* The unit of the default grids: the median margin; if that is 0 or infinite the mean of the positive finite margins,
+ * if there is none 1. */
+static double grid_unit(const cooling *c)
+{
+    if (c->median > 0 && isfinite(c->median))
+        return c->median;
+    double mean = 0, count = 0;
+    for (size_t i = 0; i < c->data.n; i++)
+        if (c->margin[i] > 0 && isfinite(c->margin[i]))
+            mean += (c->margin[i] - mean) / ++count;
+    return count > 0 ? mean : 1;
+}
+
+static void measure_margins(cooling *c)
+{
+    const size_t n = c->data.n;
+    c->margin = allocate(n, sizeof(double));
+    require(moeg_router_margin(c->router, n, c->data.x, c->margin));
+    qsort(c->margin, n, sizeof(double), ascending);
+    const double lower = c->margin[(n - 1) / 2], upper = c->margin[n / 2];
+    c->median = lower == upper ? lower : lower + (upper - lower) / 2;
+    c->unit = grid_unit(c);
+    /* The share of margins up to t jumps at the margins only: C = max_i (i/n)/Delta_(i). */
+    for (size_t i = 0; i < n; i++)
+        c->C = fmax(c->C, (double)(i + 1) / (double)n / c->margin[i]);
+}
+
+static void measure_mass(cooling *c, const moeg_sampling *s)
+{
+    c->mass = allocate(c->nw, sizeof(moeg_estimate));
+    c->exponent = allocate(c->nw, sizeof(moeg_estimate));
+    require(moeg_boundary_mass(c->router, c->law, c->nw, c->w, s, c->mass));
+    require(moeg_boundary_exponent(c->router, c->law, c->nw, c->w, s, c->exponent, &c->ties));
+}
+
+/* |G| <= 4 B (B + M) (K - 1) C tau: the margin condition with alpha = 1 that the data meet. */
+static void bounded_certificate(cooling *c)
+{
+    const moeg_margin_condition condition = {.C = c->C, .alpha = 1, .t0 = INFINITY};
+    if (!isfinite(c->C))
+        return;
+    c->bounded = allocate(c->ntau, sizeof(double));
+    require(moeg_bound_bounded(&condition, c->K, c->B, c->M, c->ntau, c->tau, c->bounded));
+}
+
+/* |G| <= (K - 1) mean_i D_i (2 R_i + D_i) exp(-Delta_i/tau), D_i = max_k |f_k - f_k*|, R_i = |y_i - f_k*|; needs no
+ * margin condition. Finds B and M on the way. */
+static void moment_certificate(cooling *c)
+{
+    const size_t n = c->data.n;
+    double *outputs = allocate(c->K * n, sizeof *outputs), *margin = allocate(n, sizeof *margin);
+    size_t *choice = allocate(n, sizeof *choice);
+    require(moeg_router_top(c->router, n, c->data.x, 1, choice));
+    require(moeg_router_margin(c->router, n, c->data.x, margin));
+    for (size_t k = 0; k < c->K; k++)
+        require(moeg_expert_forward(c->experts[k], n, c->data.x, outputs + k * n));
+    c->moment = allocate(c->ntau, sizeof(double));
+    for (size_t i = 0; i < n; i++) {
+        const double best = outputs[choice[i] * n + i];
+        double D = 0;
+        for (size_t k = 0; k < c->K; k++) {
+            D = fmax(D, fabs(outputs[k * n + i] - best));
+            c->B = fmax(c->B, fabs(outputs[k * n + i]));
+        }
+        c->M = fmax(c->M, fabs(c->data.y[i]));
+        const double weight = D * (2 * fabs(c->data.y[i] - best) + D) * (double)(c->K - 1) / (double)n;
+        for (size_t t = 0; t < c->ntau; t++)
+            c->moment[t] += weight * exp(-margin[i] / c->tau[t]);
+    }
+    free(outputs);
+    free(margin);
+    free(choice);
+}
+
+static void measure_risks(cooling *c, moeg_sampling *s)
+{
+    moeg_moe *moe;
+    moeg_teacher *teacher;
+    progress bar;
+    c->fit = allocate(c->K, sizeof(moeg_cell_fit));
+    c->experts = allocate(c->K, sizeof(moeg_expert *));
+    require(moeg_profile_hard(c->router, c->data.n, c->data.x, 1, c->data.y, c->experts, c->fit));
+    require(moeg_moe_create(&moe, c->router, MOEG_GATE_SOFTMAX, c->experts));
+    require(moeg_teacher_data_create(&teacher, c->data.n, 1, c->data.y));
+    c->soft = allocate(c->ntau, sizeof(moeg_estimate));
+    c->gap = allocate(c->ntau, sizeof(moeg_estimate));
+    progress_begin(&bar, "risks", s);
+    require(
+        moeg_risk_curve(moe, teacher, c->law, MOEG_MIX_OUTPUT, c->ntau, c->tau, s, &c->hard, c->soft, c->gap, NULL));
+    progress_end(&bar, s);
+    moeg_moe_free(moe);
+    moeg_teacher_free(teacher);
+    moment_certificate(c);
+    bounded_certificate(c);
+}
+
+cooling cooling_measure(const cooling_options *o)
+{
+    cooling c = {.data = dataset_read(o->data, o->target, o->logs, o->standardize)};
+    if (o->centroids > c.data.n)
+        die("--centroids: expected at most as many experts as rows, %zu, got %llu", c.data.n,
+            (unsigned long long)o->centroids);
+    c.router = make_router(o, &c.data);
+    c.K = moeg_router_experts(c.router);
+    if (c.K > c.data.n)
+        die("--router: expected at most as many experts as rows, %zu, got %zu", c.data.n, c.K);
+    require(moeg_law_empirical_create(&c.law, c.data.n, c.data.d, c.data.x));
+    measure_margins(&c);
+    moeg_sampling s = moeg_sampling_default();
+    s.max_threads = o->threads;
+    const grid usual = {1e-4 * c.unit, 10 * c.unit, o->quick ? 11 : 26};
+    const grid w = o->w.count > 0 ? o->w : usual, tau = o->tau.count > 0 ? o->tau : usual;
+    c.nw = w.count;
+    c.w = grid_values(w);
+    measure_mass(&c, &s);
+    if (o->target != NULL) {
+        c.ntau = tau.count;
+        c.tau = grid_values(tau);
+        measure_risks(&c, &s);
+    }
+    return c;
+}
+
+void cooling_free(cooling *c)
+{
+    dataset_free(&c->data);
+    moeg_router_free(c->router);
+    moeg_law_free(c->law);
+    for (size_t k = 0; k < c->K && c->experts != NULL; k++)
+        moeg_expert_free(c->experts[k]);
+    free(c->experts);
+    free(c->fit);
+    free(c->margin);
+    free(c->w);
+    free(c->mass);
+    free(c->exponent);
+    free(c->tau);
+    free(c->soft);
+    free(c->gap);
+    free(c->bounded);
+    free(c->moment);
+}
+
+int cooling_is_perfect(const cooling *c)
+{
+    /* Outputs are right to some thousand roundings of the data's size. */
+    const double rounding = 1e3 * DBL_EPSILON * fmax(c->B, c->M);
+    return c->hard.value <= rounding * rounding;
+}
+
+size_t cooling_safe(const cooling *c)
+{
+    size_t safe = 0;
+    while (safe < c->ntau && fabs(c->gap[safe].value) <= SAFE_SHARE * c->hard.value)
+        safe++;
+    return safe;
+}

@@ -1,0 +1,23 @@
+/* Data files as an analyst hands them in, and router files. */
+#ifndef EXAMPLE_DATASET_H
+#define EXAMPLE_DATASET_H
+
+#include "example.h"
+
+/* n rows of d features and, if there is a target, one value of it for each. */
+typedef struct dataset {
+    size_t n, d;
+    double *x; /* (n x d) */
+    double *y; /* (n), or NULL */
+} dataset;
+
+/* Reads a .npy matrix or a CSV file; columns without names are called c0, c1, …. Takes the logarithm of the columns in
+ * the comma-separated list `logs` (NULL: none), splits off the column `target` (NULL: none), then, if asked to,
+ * standardises the features to mean 0 and population variance 1. Anything that does not fit ends the program. */
+dataset dataset_read(const char *path, const char *target, const char *logs, int standardize);
+void dataset_free(dataset *data);
+
+/* The affine router of a .npy or headerless CSV file: one row for each expert, d weights, then the bias. */
+moeg_router *router_read(const char *path, size_t d);
+
+#endif

@@ -1,0 +1,224 @@
+#!/bin/sh
+# sh command_line.sh PROGRAMS DATA: what the example programs refuse, and that each of their options does something.
+# Lists of arguments in one variable are meant to be split, and no command between && and || fails on its own.
+# shellcheck disable=SC2086,SC2015
+set -u
+programs=$1
+data=$2
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failed=0
+
+complain() {
+    echo "$1"
+    sed 's/^/    /' out err
+    failed=1
+}
+
+# refuses TEXT PROGRAM ARGUMENTS…: status 2, and on standard error one line that holds TEXT.
+refuses() {
+    text=$1 program=$2
+    shift 2
+    "$programs/$program" "$@" >out 2>err </dev/null
+    status=$?
+    if [ $status -ne 2 ] || [ "$(wc -l <err)" -ne 1 ] || ! grep -q '^error: ' err || ! grep -q -F -e "$text" err; then
+        complain "status $status, expected 2 and \"$text\": $program $*"
+    fi
+}
+
+# agrees PROGRAM ARGUMENTS…: status 0 and the verdict as the last line.
+agrees() {
+    program=$1
+    shift
+    "$programs/$program" "$@" >out 2>err </dev/null
+    status=$?
+    if [ $status -ne 0 ] || ! tail -n 1 out | grep -q '^agrees with theory: '; then
+        complain "status $status, expected agreement: $program $*"
+    fi
+}
+
+# csv FILE PROGRAM ARGUMENTS…: standard output holds the table alone, standard error ends with the verdict.
+csv() {
+    file=$1 program=$2
+    shift 2
+    "$programs/$program" "$@" --csv - >"$file" 2>err </dev/null || { cp "$file" out; complain "failed: $program $*"; }
+    if [ "$(awk -F, '{ print NF }' "$file" | sort -u | wc -l)" -ne 1 ] || ! tail -n 1 err | grep -q '^agrees'; then
+        cp "$file" out
+        complain "not a table on standard output and a verdict on standard error: $program $*"
+    fi
+}
+
+# differ A B, same A B: of two tables.
+differ() { ! cmp -s "$1" "$2" || { : >out; : >err; complain "$1 and $2 should differ"; }; }
+same() { cmp -s "$1" "$2" || { : >out; : >err; complain "$1 and $2 should be the same"; }; }
+rows() { [ "$(wc -l <"$1")" -eq $(($2 + 1)) ] || { cp "$1" out; : >err; complain "$1 should have $2 rows"; }; }
+
+# Every program refuses these.
+for name in tau_scaling boundary_mass cooling_report; do
+    refuses 'unknown option "--frobnicate"' $name --frobnicate
+    refuses 'unknown option "-x"' $name -x
+    refuses 'unexpected argument "stray"' $name stray
+    refuses '--csv: expected FILE after it, got nothing' $name --csv
+    refuses '--quick: expected no value' $name --quick=3
+    refuses '--threads: expected a whole number from 0 to 4096, got "-1"' $name --threads -1
+    refuses '--threads: expected a whole number from 0 to 4096, got "4097"' $name --threads 4097
+    refuses '--threads: expected a whole number from 0 to 4096, got "two"' $name --threads two
+    refuses '--seed: expected a whole number' $name --seed -1
+    refuses '--seed: expected a whole number' $name --seed 18446744073709551616
+    refuses '--seed: expected a whole number' $name --seed 1.5
+    "$programs/$name" --help >out 2>err || complain "$name --help"
+    for option in $("$programs/$name" --help | sed -n 's/^  --\([a-z]*\).*/\1/p'); do
+        grep -q -e "--$option" out || complain "$option"
+    done
+done
+for grid in abc 1:2 1:2:3:4 0:1:3 -1:1:3 2:1:3 1:2:0 1:2:1 2:2:2 1:2:10001 1:2:2.5 1:nan:3 1:inf:3 1e-301:1:3 '' :: \
+    1:2:99999999999999999999; do
+    refuses '--tau: expected LO:HI:COUNT' tau_scaling --tau "$grid"
+    refuses '--w: expected LO:HI:COUNT' boundary_mass --w "$grid"
+    refuses '--tau: expected LO:HI:COUNT' cooling_report --tau "$grid"
+    refuses '--w: expected LO:HI:COUNT' cooling_report --w "$grid"
+done
+for name in tau_scaling boundary_mass; do
+    for n in 0 -3 1.5 1e16 nan many 18446744073709551616; do
+        refuses '--n: expected a whole number, at least 1' $name --n $n
+    done
+    refuses '--method: expected auto, mc or line, got "sobol"' $name --method sobol
+    refuses 'cannot write "nowhere/x.csv": No such file' $name --n 100 --csv nowhere/x.csv
+    refuses '--plot: expected a file name that ends in .svg, got "x.png"' $name --plot x.png
+    refuses '--plot: expected a file name that ends in .svg, got ".svg"' $name --plot .svg
+    (PATH=/nowhere "$programs/$name" --plot x.svg >out 2>err)
+    [ $? -eq 2 ] && grep -q -- '--plot: expected the program gnuplot' err || complain "$name without gnuplot"
+done
+refuses '--family: expected affine, got "mlp"' tau_scaling --family mlp
+
+# What cooling_report is told to read.
+printf 'a,b,y\n1,5,2\n2,5,3\n4,5,-1\n4,5,7\n' >some.csv
+printf '1,2,0\n3,4,0\n' >router.csv
+report='cooling_report --data some.csv --target y'
+refuses '--data: expected a .csv or .npy file, got nothing' cooling_report --target y --centroids 2
+refuses '--target: expected the name of a column, or none' cooling_report --data some.csv --centroids 2
+refuses '--router, --centroids: expected one of them, got neither' $report
+refuses '--router, --centroids: expected one of them, got both' $report --router router.csv --centroids 2
+refuses '--centroids: expected at least 2, got 1' $report --centroids 1
+refuses '--centroids: expected a whole number' $report --centroids 0
+refuses '--centroids: expected at most as many experts as rows, 4, got 5' $report --centroids 5
+refuses 'number of distinct rows, 3, got 4' $report --centroids 4
+refuses '--seed: expected with --centroids only' $report --router router.csv --seed 3
+refuses '--tau: expected with a target only' cooling_report --data some.csv --target none --centroids 2 --tau 1:2:3
+refuses 'No such file' cooling_report --data missing.csv --target y --centroids 2
+refuses 'No such file' cooling_report --data missing.npy --target y --centroids 2
+refuses '--target: expected one of the columns a, b, y, got "z"' cooling_report --data some.csv --target z --centroids 2
+refuses '--log: expected one of the columns a, b, y, got "z"' $report --centroids 2 --log a,z
+refuses '--log: expected one of the columns a, b, y, got ""' $report --centroids 2 --log a,
+refuses '--log: expected every column once, got "a" twice' $report --centroids 2 --log a,b,a
+refuses '--log: expected positive values, got -1 in row 3 of column y' $report --centroids 2 --log a,y
+refuses '--standardize: expected columns that vary, got 5 in every row of column b' $report --centroids 2 --standardize
+printf 'a,b\n1,2\n3,x\n' >text.csv
+refuses '--data: ' cooling_report --data text.csv --target b --centroids 2
+printf 'a,b\n1,2\n3\n' >ragged.csv
+refuses '--data: ' cooling_report --data ragged.csv --target b --centroids 2
+printf 'a,b\n1,2\nnan,4\n' >nan.csv
+refuses 'expected finite numbers in "nan.csv", got nan in row 2 of column a' cooling_report --data nan.csv --target b \
+    --centroids 2
+printf 'a,b\n1,2\n3,inf\n' >inf.csv
+refuses 'got inf in row 2 of column b' cooling_report --data inf.csv --target b --centroids 2
+printf 'y\n1\n2\n' >one.csv
+refuses '--data: expected a column besides the target' cooling_report --data one.csv --target y --centroids 2
+printf 'a,y\n1e-300,1\n2e-300,4\n' >tiny.csv
+refuses '--standardize: expected a standard deviation in the range' cooling_report --data tiny.csv --target y \
+    --centroids 2 --standardize
+refuses '--router: ' $report --router missing.csv
+printf '1,2\n3,4\n' >narrow.csv
+refuses '--router: expected rows of 3 numbers in "narrow.csv" (2 weights, then the bias), got rows of 2' $report \
+    --router narrow.csv
+printf 'p,q,r\n1,2,3\n3,4,5\n' >header.csv
+refuses '--router: expected no header in "header.csv"' $report --router header.csv
+printf '1,2,3\n' >single.csv
+refuses '--router: router_affine: K must be at least 2, got 1' $report --router single.csv
+printf '1,nan,3\n1,2,3\n' >bad.csv
+refuses '--router: router_affine: ' $report --router bad.csv
+printf '1,2,3\n1,2,3\n1,2,3\n1,2,3\n1,2,3\n' >many.csv
+refuses '--router: expected at most as many experts as rows, 4, got 5' $report --router many.csv
+printf 'not an array' >bad.npy
+refuses '--data: ' cooling_report --data bad.npy --target c0 --centroids 2
+printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }" >flat.npy
+printf '\000\000\000\000\000\000\360\077\000\000\000\000\000\000\000\100' >>flat.npy
+refuses 'expected a matrix with rows and columns in "flat.npy", got an array of 1 dimensions and 2 values' \
+    cooling_report --data flat.npy --target c0 --centroids 2
+
+# Verdicts, and what the options do.
+agrees tau_scaling --quick
+agrees boundary_mass --quick
+diabetes="cooling_report --data $data/diabetes.csv --target progression --standardize --quick"
+agrees $diabetes --centroids 4
+for name in tau_scaling boundary_mass; do
+    [ $name = tau_scaling ] && grid='--tau 1e-3:1:4' || grid='--w 1e-3:1:4'
+    csv line.csv $name --n 20000 $grid
+    rows line.csv 4
+    csv sampled.csv $name --n 20000 $grid --method mc
+    differ line.csv sampled.csv
+    csv again.csv $name --n 20000 $grid --method line
+    same line.csv again.csv
+    csv other.csv $name --n 30000 $grid --method mc
+    differ sampled.csv other.csv
+    csv other.csv $name --n 2e4 $grid --method mc
+    same sampled.csv other.csv
+    csv other.csv $name --n 20000 $grid --method mc --seed 2
+    differ sampled.csv other.csv
+    for threads in 1 2 5; do
+        csv threads.csv $name --n 20000 $grid --method mc --threads $threads
+        same sampled.csv threads.csv
+    done
+    csv full.csv $name --n 20000
+    csv quick.csv $name --n 20000 --quick
+    differ full.csv quick.csv
+    "$programs/$name" $grid --n 20000 --csv file.csv >out 2>err || complain "$name --csv file.csv"
+    same line.csv file.csv
+    tail -n 1 out | grep -q '^agrees' || complain "$name: no verdict on standard output"
+done
+head -n 1 full.csv | grep -q -x 'w,mass,lo,hi,linear' || complain 'header of boundary_mass'
+csv affine.csv tau_scaling --quick --family affine
+head -n 1 affine.csv | grep -q -x 'family,alpha,tau,gap,std_error,leading,bound' || complain 'header of tau_scaling'
+sed -n 2p affine.csv | awk -F, '{ exit !($1 == "affine" && $2 == 1 && $6 / $3 < -1.5957690 && $6 / $3 > -1.5957692) }' ||
+    complain 'the leading coefficient of tau_scaling is not -1.595769'
+rows affine.csv 13
+
+csv four.csv $diabetes --centroids 4
+rows four.csv 11
+for threads in 1 2 5; do
+    csv threads.csv $diabetes --centroids 4 --threads $threads
+    same four.csv threads.csv
+done
+csv other.csv $diabetes --centroids 5
+differ four.csv other.csv
+csv other.csv $diabetes --centroids 4 --seed 5
+differ four.csv other.csv
+csv other.csv $diabetes --centroids 4 --log bmi,progression
+differ four.csv other.csv
+csv other.csv cooling_report --data "$data/diabetes.csv" --target progression --quick --centroids 4
+differ four.csv other.csv
+csv other.csv $diabetes --centroids 4 --tau 0.1:1:3
+rows other.csv 3
+csv mass.csv cooling_report --data "$data/diabetes.csv" --target none --centroids 4 --w 0.1:1:3
+rows mass.csv 3
+head -n 1 mass.csv | grep -q -x 'w,mass,lo,hi' || complain 'header of cooling_report without target'
+
+# Plots: a whole file or none, whatever its name.
+if command -v gnuplot >/dev/null; then
+    printf '#!/bin/sh\nexit 3\n' >gnuplot
+    chmod +x gnuplot
+    (PATH=$work:$PATH "$programs/tau_scaling" --quick --plot x.svg >out 2>err)
+    [ $? -eq 2 ] && grep -q -- '--plot: gnuplot could not draw "x.svg"' err && [ -z "$(ls x.svg* 2>/dev/null)" ] ||
+        complain 'a gnuplot that fails'
+    refuses 'cannot write "nowhere/x.svg": No such file' boundary_mass --n 100 --plot nowhere/x.svg
+    mkdir "it's a plot"
+    for run in 'tau_scaling --quick' 'boundary_mass --quick' "$diabetes --centroids 4" \
+        "cooling_report --data $data/diabetes.csv --target none --centroids 4 --quick"; do
+        rm -f "it's a plot/"*
+        "$programs/"$run --plot "it's a plot/x_1.svg" >out 2>err || complain "$run --plot"
+        [ "$(ls "it's a plot")" = x_1.svg ] && grep -q '</svg>' "it's a plot/x_1.svg" || complain "$run: no plot"
+        [ ! -s err ] || complain "$run: gnuplot has something to say"
+    done
+fi
+exit $failed

@@ -1,0 +1,101 @@
+/* What the examples share and no run of theirs can show: a verdict that disagrees, cells of a table. */
+#include "support/check.h"
+
+#include "../../examples/support/example.h"
+
+#include <stdlib.h>
+
+static void read_back(FILE *file, char *text, size_t size)
+{
+    rewind(file);
+    text[fread(text, 1, size - 1, file)] = '\0';
+    fclose(file);
+}
+
+static void verdict_says_what_fails(void **state)
+{
+    (void)state;
+    char text[512];
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    verdict v = verdict_begin(file);
+    verdict_check(&v, 1, "first %d", 1);
+    verdict_check(&v, 0, "second %.3f", 2.385);
+    verdict_check(&v, 0, "third");
+    assert_int_equal(verdict_end(&v), EXIT_DISAGREES);
+    read_back(file, text, sizeof text);
+    assert_string_equal(text, "\nchecks:\n  ok    first 1\n  FAILS second 2.385\n  FAILS third\n"
+                              "DISAGREES: second 2.385; third\n");
+}
+
+static void verdict_agrees(void **state)
+{
+    (void)state;
+    char text[512];
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    verdict v = verdict_begin(file);
+    verdict_check(&v, 1, "first");
+    verdict_check(&v, 1, "second");
+    assert_int_equal(verdict_end(&v), EXIT_SUCCESS);
+    read_back(file, text, sizeof text);
+    assert_non_null(strstr(text, "\nagrees with theory: all 2 checks hold\n"));
+}
+
+/* Sentences longer than there is room for are cut, not written past it. */
+static void verdict_is_cut(void **state)
+{
+    (void)state;
+    char text[8192];
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    verdict v = verdict_begin(file);
+    for (int i = 0; i < 9; i++)
+        verdict_check(&v, 0, "%0400d", i);
+    assert_int_equal(verdict_end(&v), EXIT_DISAGREES);
+    assert_int_equal(v.failures, 9);
+    assert_int_equal(strlen(v.failed), sizeof v.failed - 1);
+    read_back(file, text, sizeof text);
+}
+
+static void table_in_columns(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"tau", "gap"};
+    char text[512];
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    table *t = table_create(2, names);
+    table_number(t, 0.1);
+    table_text(t, "too %s", "few");
+    table_number(t, 1e-20);
+    table_number(t, -2.385);
+    table_print(t, file);
+    table_free(t);
+    read_back(file, text, sizeof text);
+    assert_string_equal(text, "  tau      gap\n  0.1  too few\n1e-20   -2.385\n");
+}
+
+static void grid_is_geometric(void **state)
+{
+    (void)state;
+    double *values = grid_values((grid){1e-300, 1e300, 7});
+    for (size_t i = 0; i < 7; i++)
+        assert_relative(values[i], pow(10, -300 + 100 * (double)i), 2000 * EPS);
+    assert_near(values[0], 1e-300, 0);
+    assert_near(values[6], 1e300, 0);
+    free(values);
+    values = grid_values((grid){2.385, 2.385, 1});
+    assert_near(values[0], 2.385, 0);
+    free(values);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(verdict_says_what_fails), cmocka_unit_test(verdict_agrees),
+        cmocka_unit_test(verdict_is_cut),          cmocka_unit_test(table_in_columns),
+        cmocka_unit_test(grid_is_geometric),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
