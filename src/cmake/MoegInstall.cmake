@@ -19,11 +19,11 @@ install(FILES ${PROJECT_BINARY_DIR}/package/moegeom-config.cmake
     ${PROJECT_BINARY_DIR}/package/moegeom-config-version.cmake ${CMAKE_CURRENT_LIST_DIR}/FindMoegLinalg.cmake
     DESTINATION ${package_dir})
 
-set(private_libraries ${OpenMP_C_LIB_NAMES} m)
+set(private_libraries ${MOEG_OPENMP_LIBRARIES} m)
 if(MOEG_LAPACKE_FOUND)
     list(PREPEND private_libraries lapacke)
 endif()
-list(TRANSFORM private_libraries PREPEND "-l")
+list(TRANSFORM private_libraries PREPEND "-l" REGEX "^[^/]")
 list(JOIN private_libraries " " private_libraries)
 file(RELATIVE_PATH prefix_from_pc ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" prefix_from_pc ${prefix_from_pc})
