@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_COLUMNS = 9 };
+enum { MOST_COLUMNS = 10 };
 
 static void allocate_columns(size_t rows, double **column)
 {
@@ -35,15 +35,18 @@ static void send_gaps(plot *p, const cooling *c)
         const double scale = cooling_is_perfect(c) ? 1 : 100 / c->hard.value, gap = c->gap[i].value * scale;
         const double two = isfinite(c->gap[i].std_error) ? 2 * c->gap[i].std_error * scale : 0;
         column[0][i] = c->tau[i];
-        column[1][i] = gap < 0 ? -gap : NAN;
-        column[2][i] = gap > 0 ? gap : NAN;
+        const int known = isfinite(c->gap[i].std_error);
+        column[1][i] = gap < 0 && known ? -gap : NAN;
+        column[2][i] = gap > 0 && known ? gap : NAN;
         column[3][i] = gap != 0 ? fabs(gap) : NAN;
         column[4][i] = fabs(gap) > two ? fabs(gap) - two : 1e-300;
         column[5][i] = fabs(gap) + two;
         column[6][i] = c->moment[i] * scale;
         column[7][i] = c->bounded != NULL ? c->bounded[i] * scale : NAN;
+        column[8][i] = gap < 0 && !known ? -gap : NAN;
+        column[9][i] = gap > 0 && !known ? gap : NAN;
     }
-    plot_data(p, "gap", c->ntau, 8, (const double *const *)column);
+    plot_data(p, "gap", c->ntau, 10, (const double *const *)column);
     free_columns(column);
 }
 
@@ -87,7 +90,7 @@ static void draw_gaps(plot *p, const cooling *c)
     gap_range(c, scale, &low, &high);
     fprintf(p->gnuplot,
             "set logscale y\nset format y '10^{%%L}'\nset yrange [%g:%g]\nset ylabel '%s'\n"
-            "set key at screen 0.12, screen 0.965 top left reverse Left vertical maxrows 3 width 3\n",
+            "set key at screen 0.12, screen 0.972 top left reverse Left vertical maxrows 4 width 3\n",
             low, high, perfect ? "|L_τ − L_0|" : "|L_τ − L_0| / L_0   (%)");
     if (!perfect && safe > 0)
         fprintf(p->gnuplot,
@@ -101,7 +104,10 @@ static void draw_gaps(plot *p, const cooling *c)
         fprintf(p->gnuplot, "%g w l ls 5 dt 3 t '1 %% of L_0', ", 100 * SAFE_SHARE);
     fprintf(p->gnuplot, "$gap u 1:4:5:6 w yerr lc rgb '#8fb3dc' lw 1.4 pt -1 notitle, "
                         "$gap u 1:2 w p ls 1 pt 11 ps 0.9 t 'gap < 0, ± 2 std. errors', "
-                        "$gap u 1:3 w p ls 4 pt 9 ps 0.9 t 'gap > 0, ± 2 std. errors'\nunset arrow 1\nunset label 1\n");
+                        "$gap u 1:3 w p ls 4 pt 9 ps 0.9 t 'gap > 0, ± 2 std. errors', "
+                        "$gap u 1:9 w p ls 1 pt 10 ps 0.9 lw 1.2 t 'gap < 0, error bar unknown', "
+                        "$gap u 1:10 w p ls 4 pt 8 ps 0.9 lw 1.2 t 'gap > 0, error bar unknown'\nunset "
+                        "arrow 1\nunset label 1\n");
 }
 
 static void draw_mass(plot *p, const cooling *c)

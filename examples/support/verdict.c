@@ -30,6 +30,6 @@ int verdict_end(verdict *v)
     if (v->failures > 0)
         fprintf(v->out, "DISAGREES: %s\n", v->failed);
     else
-        fprintf(v->out, "agrees with theory: all %zu checks hold\n", v->checks);
+        fprintf(v->out, "agrees with theory: %zu of %zu checks hold\n", v->checks, v->checks);
     return v->failures > 0 ? EXIT_DISAGREES : EXIT_SUCCESS;
 }
