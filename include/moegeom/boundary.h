@@ -50,7 +50,7 @@ MOEG_EXPORT moeg_status moeg_boundary_exponent(const moeg_router *router, const 
  * of s = a_1 - a_2; 0 if one of the experts is masked.
  *
  * @return #MOEG_OK; #MOEG_EINVAL; #MOEG_EUNSUPPORTED (another K, router or law); #MOEG_EDOM (s is constant: no
- * density); #MOEG_ENOMEM. */
+ * density); #MOEG_ERANGE (a moment of s, or the slope, overflows). Cost O(d^2). */
 MOEG_EXPORT moeg_status moeg_boundary_slope(const moeg_router *router, const moeg_law *law, double *slope);
 
 /** The job behind moeg_boundary_mass() and moeg_boundary_exponent() with method MC, for cutting, extending and

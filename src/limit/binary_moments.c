@@ -171,7 +171,9 @@ moeg_status moeg_binary_risk_init(const char *function, const moeg_moe *moe, con
         status = make_scratch(function, d, m, &t);
     if (status != MOEG_OK)
         goto cleanup;
-    const moeg_expert *experts[] = {moeg_moe_expert(moe, r.logit.near), moeg_moe_expert(moe, 1 - r.logit.near),
+    /* A masked expert is left out, whatever it gives: the near one stands in for it. */
+    const size_t far = r.logit.masked ? r.logit.near : 1 - r.logit.near;
+    const moeg_expert *experts[] = {moeg_moe_expert(moe, r.logit.near), moeg_moe_expert(moe, far),
                                     moeg_teacher_expert(teacher)};
     for (size_t e = 0; e < 3; e++) {
         double *A = t.affine + e * m * (d + 1);

@@ -7,11 +7,20 @@
 
 static const double pi = 3.14159265358979323846;
 
-/* A logarithm, and how large the numbers were that it was added from: its rounding error is a few epsilon times that.
- */
+/* A logarithm, and a bound on its rounding error: four epsilon times the numbers that it was added from. */
 struct logarithm {
-    double value, size;
+    double value, error;
 };
+
+static struct logarithm logarithm(double value, double size)
+{
+    return (struct logarithm){value, 4 * DBL_EPSILON * size};
+}
+
+static struct logarithm add(struct logarithm a, struct logarithm b)
+{
+    return (struct logarithm){a.value + b.value, a.error + b.error};
+}
 
 /* An upper bound on log(Gamma(alpha + 1) tau^alpha), alpha > 0, tau > 0, with no overflow on the way.
  *
@@ -22,19 +31,21 @@ static struct logarithm log_gamma_power(double alpha, double tau)
     const double log_tau = log(tau), log_alpha = log(alpha);
     if (alpha < 170) {
         const double log_gamma = log(tgamma(alpha + 1));
-        return (struct logarithm){log_gamma + alpha * log_tau, 3 + fabs(log_gamma) + alpha * fabs(log_tau)};
+        return logarithm(log_gamma + alpha * log_tau, 3 + fabs(log_gamma) + alpha * fabs(log_tau));
     }
     const double r = 1 / alpha;
     const double series = r * (1.0 / 12 - r * r * (1.0 / 360 - r * r / 1260));
-    return (struct logarithm){alpha * (log_alpha + log_tau - 1) + (0.5 * (log(2 * pi) + log_alpha) + series),
-                              alpha * (log_alpha + fabs(log_tau) + 1)};
+    const struct logarithm rest = logarithm(0.5 * (log(2 * pi) + log_alpha) + series, log_alpha);
+    /* The error of the brackets, then times alpha: the product of the sizes could overflow. */
+    const struct logarithm bracket = logarithm(log_alpha + log_tau - 1, log_alpha + fabs(log_tau) + 1);
+    return add((struct logarithm){alpha * bracket.value, alpha * bracket.error}, rest);
 }
 
-/* exp(a), rounded up, never to 0: a bound stays a bound. */
+/* exp(a), rounded up, never to 0: a bound stays a bound. The error goes into the exponent, where it may be far above 1
+ * (a huge alpha); the last term is for results below DBL_MIN, whose rounding is not relative. */
 static double exp_above(struct logarithm a)
 {
-    const double above = exp(a.value) * (1 + 4 * DBL_EPSILON * (2 + a.size));
-    return above > DBL_TRUE_MIN ? above : DBL_TRUE_MIN;
+    return exp(a.value + a.error) * (1 + 8 * DBL_EPSILON) + DBL_TRUE_MIN;
 }
 
 /* The bound at one tau > 0; factor = log(4 B (B + M) (K - 1)), B > 0. The terms of C = 0 and of t0 = inf are 0. */
@@ -43,14 +54,12 @@ static double bound_at(const moeg_margin_condition *condition, struct logarithm 
     double bound = 0;
     if (condition->C > 0) {
         const double log_c = log(condition->C);
-        const struct logarithm power = log_gamma_power(condition->alpha, tau);
-        bound +=
-            exp_above((struct logarithm){factor.value + log_c + power.value, factor.size + fabs(log_c) + power.size});
+        bound += exp_above(add(add(factor, logarithm(log_c, fabs(log_c))), log_gamma_power(condition->alpha, tau)));
     }
     if (isfinite(condition->t0)) {
         /* Past the largest double the quotient is only known to be beyond it. */
         const double quotient = fmin(condition->t0 / tau, DBL_MAX);
-        bound += exp_above((struct logarithm){factor.value - quotient, factor.size + quotient});
+        bound += exp_above(add(factor, logarithm(-quotient, quotient)));
     }
     return bound;
 }
@@ -95,8 +104,8 @@ moeg_status moeg_bound_bounded(const moeg_margin_condition *condition, size_t K,
     struct logarithm factor = {0, 0};
     if (B > 0) {
         const double log_sum = log(fmax(B, M)) + log1p(fmin(B, M) / fmax(B, M)), log_pairs = log((double)(K - 1));
-        factor = (struct logarithm){log(4) + log(B) + log_sum + log_pairs,
-                                    log(4) + fabs(log(B)) + fabs(log_sum) + log_pairs};
+        factor =
+            logarithm(log(4) + log(B) + log_sum + log_pairs, 2 + log(4) + fabs(log(B)) + fabs(log_sum) + log_pairs);
     }
     for (size_t t = 0; t < ntau; t++)
         bound[t] = B == 0 || tau[t] == 0 ? 0 : bound_at(condition, factor, tau[t]);

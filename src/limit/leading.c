@@ -23,7 +23,8 @@ moeg_status moeg_leading_coefficient(const moeg_moe *moe, const moeg_teacher *te
         return status;
     if (!risk.logit.masked && risk.logit.deviation == 0)
         return moeg_fail(MOEG_EDOM, "%s: the difference of the logits is constant and has no density", function);
-    const double c = mixing == MOEG_MIX_LOSS ? 0 : -moeg_binary_density(&risk.logit) * risk.contrast.interface[0];
+    const int none = mixing == MOEG_MIX_LOSS || risk.logit.masked;
+    const double c = none ? 0 : -moeg_binary_density(&risk.logit) * risk.contrast.interface[0];
     if (!isfinite(c))
         return moeg_fail(MOEG_ERANGE, "%s: the coefficient overflows", function);
     *coefficient = c;

@@ -37,7 +37,6 @@ typedef struct moeg_risk_rows {
     uint32_t *best, *place;                         /* (1), (1) */
     double *below;                                  /* (K) a_k - a_(1) */
     double *contrast;                               /* (K m) f_k - f_best; 0 where k is masked */
-    double *near;                                   /* (1) -Delta */
     double *residual;                               /* (m) f_best - y */
     double *depth;                                  /* (1) -Delta */
     double *excess;                                 /* (K) |f_k - y|^2 - |f_best - y|^2: loss mixing */

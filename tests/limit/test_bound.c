@@ -49,6 +49,36 @@ static void corners(void **state)
     assert_true(bound((moeg_margin_condition){1e-320, 1e-320, inf}, 2, 1e-320, 0, 1e-320) > 0);
 }
 
+/* Where the power's logarithm is the small rest of huge terms, its rounding error, far above 1, is part of the bound.
+ * Long double knows it to 0.05 there: alpha <= 1e16 times logarithms of 37, in units of 2^-64. */
+static void rounding_of_huge_exponents(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 300; i++) {
+        const double alpha = exp(32 + 2.4 * problem_number(17, i));
+        double tau = exp(1) / alpha;
+        for (int step = 0; step < 3; step++, tau = nextafter(tau, 1)) {
+            const long double power =
+                alpha * (logl(alpha) + logl(tau) - 1) + 0.5L * logl(2 * 3.14159265358979L * alpha);
+            const double got = bound((moeg_margin_condition){1, alpha, INFINITY}, 2, 1, 0, tau);
+            assert_true(logl(got) >= power + logl(4) - 0.05L);
+        }
+    }
+}
+
+/* Below DBL_MIN rounding is absolute: there, too, the bound stays above. Long double has no subnormals here. */
+static void subnormal_results(void **state)
+{
+    (void)state;
+    if (LDBL_MIN_EXP == DBL_MIN_EXP)
+        skip();
+    for (uint64_t i = 0; i < 1000; i++) {
+        const double tau = 0.731, t0 = tau * (727 + 18 * problem_number(18, i));
+        const moeg_margin_condition c = {0, 1, t0};
+        assert_true(bound(c, 2, 0.5, 0.5, tau) >= 2 * expl(-(long double)t0 / tau));
+    }
+}
+
 /* Rows of an empirical law: P(Delta <= t) <= C t with C = max_i (i/n)/Delta_(i), and true bounds B and M on them. */
 static int ascending(const void *a, const void *b)
 {
@@ -142,6 +172,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(formula),
         cmocka_unit_test(corners),
+        cmocka_unit_test(rounding_of_huge_exponents),
+        cmocka_unit_test(subnormal_results),
         cmocka_unit_test(no_gap_passes_it),
         cmocka_unit_test(arguments_are_checked),
     };
