@@ -33,13 +33,14 @@ struct support {
 };
 
 /* Kish's number (sum v)^2/sum v^2 of the rows that felt tau: a gap is a sum over weights v = exp(-Delta/tau), and where
- * a few rows hold nearly all of it, normal theory has too little to stand on, however many felt something. */
+ * a few rows hold nearly all of it, normal theory has too little to stand on, however many felt something. The
+ * allowance is for rounding: rows of equal weight count in full. */
 static struct support support_of(const moeg_risk_context *c, const double *state, size_t t)
 {
     const moeg_risk_parts parts = moeg_risk_state_parts(c->ntau);
     const double *v = state + parts.weight + 2 * t;
     const uint64_t felt = (uint64_t)state[parts.felt + t];
-    return (struct support){felt, felt == 0 ? 0 : (uint64_t)(v[0] * v[0] / v[1])};
+    return (struct support){felt, felt == 0 ? 0 : (uint64_t)(v[0] * v[0] / v[1] * (1 + 1e-10))};
 }
 
 /* moeg_estimate_mean() with the rows' support, and what overflowed named. */

@@ -346,6 +346,28 @@ static void no_false_zero(void **state)
     problem_free(&p);
 }
 
+/* As many rows as are enough, all at one margin: they weigh the same, and rounding must not make one fewer of them. */
+static void rows_of_equal_weight(void **state)
+{
+    (void)state;
+    struct problem p;
+    problem_make(&p, 86, 3, 1, 1);
+    double x[MOEG_ENOUGH_UNITS];
+    for (size_t i = 0; i < MOEG_ENOUGH_UNITS; i++)
+        x[i] = 0.385;
+    moeg_law *data;
+    assert_ok(moeg_law_empirical_create(&data, MOEG_ENOUGH_UNITS, 1, x));
+    const moeg_sampling s = moeg_sampling_default();
+    for (uint64_t i = 0; i < 200; i++) {
+        const double tau = exp(1 + problem_number(86, 100 + i));
+        moeg_estimate gap;
+        assert_ok(moeg_risk_gap(p.moe, p.teacher, data, MOEG_MIX_OUTPUT, 1, &tau, &s, &gap));
+        assert_true(gap.value != 0 && gap.contributing == MOEG_ENOUGH_UNITS && isfinite(gap.std_error));
+    }
+    moeg_law_free(data);
+    problem_free(&p);
+}
+
 /* AUTO takes the line where it applies, else rows. */
 static void automatic_choice(void **state)
 {
@@ -372,9 +394,11 @@ static void automatic_choice(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sampled_rows),        cmocka_unit_test(one_row),          cmocka_unit_test(a_perfect_student),
-        cmocka_unit_test(data_sums_are_exact), cmocka_unit_test(exact_ties),       cmocka_unit_test(masked_experts),
-        cmocka_unit_test(no_false_zero),       cmocka_unit_test(automatic_choice),
+        cmocka_unit_test(sampled_rows),      cmocka_unit_test(one_row),
+        cmocka_unit_test(a_perfect_student), cmocka_unit_test(data_sums_are_exact),
+        cmocka_unit_test(exact_ties),        cmocka_unit_test(masked_experts),
+        cmocka_unit_test(no_false_zero),     cmocka_unit_test(rows_of_equal_weight),
+        cmocka_unit_test(automatic_choice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
