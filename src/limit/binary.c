@@ -47,9 +47,8 @@ moeg_status moeg_binary_logit_init(const char *function, const moeg_router *rout
         *logit = (moeg_binary_logit){.near = isinf(b[0]) ? 1 : 0, .masked = 1, .constant = 1, .mean = INFINITY};
         return MOEG_OK;
     }
-    long double mean = (long double)b[0] - b[1];
-    for (size_t j = 0; j < d; j++)
-        mean += ((long double)W[j] - W[d + j]) * mu[j];
+    const long double mean =
+        moeg_pair_difference(moeg_pair_affine(d, W, mu, b[0]), moeg_pair_affine(d, W + d, mu, b[1]));
     const long double deviation = sqrtl(quadratic_form(d, W, W + d, S));
     if (!isfinite((double)mean) || !isfinite((double)deviation))
         return moeg_fail(MOEG_ERANGE, "%s: the difference of the logits overflows: mean %Lg, standard deviation %Lg",

@@ -12,6 +12,8 @@
 #include <moegeom/router.h>
 #include <moegeom/status.h>
 #include <moegeom/teacher.h>
+
+#include <math.h>
 #include <stddef.h>
 
 /* The law of s. Moments are carried in long double: exp(-z^2/2) far in the tail multiplies the error of z by z^2. */
@@ -23,6 +25,29 @@ typedef struct moeg_binary_logit {
     long double deviation; /* 0 with identical rows, or no variance across the interface. */
     long double z;         /* mean/deviation; 0 if constant. */
 } moeg_binary_logit;
+
+/* A sum as high + low, the rounding errors of its terms put aside in low: what is far from the origin cancels without
+ * loss when two of them are subtracted. */
+typedef struct moeg_pair {
+    long double high, low;
+} moeg_pair;
+
+/* c + a.x. Exact products and sums, but for the rounding of low. */
+static inline moeg_pair moeg_pair_affine(size_t d, const double *a, const double *x, double c)
+{
+    moeg_pair s = {c, 0};
+    for (size_t j = 0; j < d; j++) {
+        const long double product = (long double)a[j] * x[j], sum = s.high + product, back = sum - s.high;
+        s.low += ((s.high - (sum - back)) + (product - back)) + fmal(a[j], x[j], -product);
+        s.high = sum;
+    }
+    return s;
+}
+
+static inline long double moeg_pair_difference(moeg_pair a, moeg_pair b)
+{
+    return (a.high - b.high) + (a.low - b.low);
+}
 
 /* NULL if the closed forms apply, else why not ("the router is not affine"). */
 const char *moeg_binary_refusal(const moeg_router *router, const moeg_law *law);

@@ -103,7 +103,7 @@ static void gap_integrand(double offset, void *user, double *values)
     const double density = exp(-0.5 * at.t * at.t) / root_two_pi * at.weight;
     const double exponents = fabs(at.t) * (fabs(at.t) + g->z) + at.w;
     values[0] = density * value;
-    values[1] = (density * size + DBL_MIN) * (8 + exponents) * DBL_EPSILON;
+    values[1] = ((density + DBL_MIN) * size + DBL_MIN) * ((8 + exponents) * DBL_EPSILON);
 }
 
 /* Ends of the range where exp(-(x - z)^2/2 - kappa w) is above e^-DROP of its maximum over w >= 0, added to [lo, hi],
@@ -198,7 +198,7 @@ static void hard_integrand(double offset, void *user, double *values)
                                      : evaluate(&g->risk->far_risk, -at.x, -at.x - g->z, &size);
     const double t = g->from_mean ? at.t : at.x + g->z, density = exp(-0.5 * t * t) / root_two_pi;
     values[0] = density * risk;
-    values[1] = (density * size + DBL_MIN) * (8 + fabs(t) * (fabs(t) + g->z)) * DBL_EPSILON;
+    values[1] = ((density + DBL_MIN) * size + DBL_MIN) * ((8 + fabs(t) * (fabs(t) + g->z)) * DBL_EPSILON);
 }
 
 moeg_status moeg_binary_hard(const char *function, const moeg_binary_risk *risk, double *value, double *error)

@@ -15,7 +15,7 @@ enum { DELTA, NEAR, FAR, CENTRE, FORMS };
 /* What one output needs. Rows are (d) each; a projected row is the part of the form that does not move with s. */
 struct scratch {
     double *affine;                                     /* A (m x d) and c (m) of near, far and m, in this order. */
-    real *v, *direction, *foot;                         /* w_near - w_far; Cov(X, x); E[X | x = 0]. */
+    real *v, *direction;                                /* w_near - w_far; Cov(X, x). */
     real *row[FORMS], *projected[FORMS], *image[FORMS]; /* The form; its projection; that times the covariance. */
 };
 
@@ -62,7 +62,7 @@ static void multiply(size_t d, const double *S, const real *x, real *y)
     }
 }
 
-/* v, direction = S v/deviation and foot = mean - direction z; direction 0 and foot the mean if s does not vary. */
+/* v and direction = S v/deviation, 0 if s does not vary. */
 static void place_interface(const moeg_binary_logit *logit, const moeg_router *router, const moeg_law *law,
                             const struct scratch *t)
 {
@@ -73,10 +73,8 @@ static void place_interface(const moeg_binary_logit *logit, const moeg_router *r
     for (size_t j = 0; j < d; j++)
         t->v[j] = (real)W[logit->near * d + j] - W[(1 - logit->near) * d + j];
     multiply(d, S, t->v, t->direction);
-    for (size_t j = 0; j < d; j++) {
+    for (size_t j = 0; j < d; j++)
         t->direction[j] = logit->constant ? 0 : t->direction[j] / logit->deviation;
-        t->foot[j] = mu[j] - t->direction[j] * logit->z;
-    }
 }
 
 /* The forms of output j: rows, projections a - (a.direction) v/deviation, their images under S, and conditional means.
@@ -89,9 +87,13 @@ static void form_output(const moeg_binary_logit *logit, const moeg_law *law, siz
     moeg_law_gaussian_parts(law, &mu, &S);
     const double *near = t->affine + j * d, *far = near + m * (d + 1), *teacher = far + m * (d + 1);
     const size_t offset = m * d - j * d + j; /* From row j of an A to entry j of its c. */
-    const real c_near = near[offset], c_far = far[offset], c_teacher = teacher[offset];
-    const real constant[FORMS] = {c_near - c_far, c_near - c_teacher, c_far - c_teacher,
-                                  (c_near + c_far) / 2 - c_teacher};
+    const moeg_pair at_near = moeg_pair_affine(d, near, mu, near[offset]);
+    const moeg_pair at_far = moeg_pair_affine(d, far, mu, far[offset]);
+    const moeg_pair at_teacher = moeg_pair_affine(d, teacher, mu, teacher[offset]);
+    means->mean[DELTA] = moeg_pair_difference(at_near, at_far);
+    means->mean[NEAR] = moeg_pair_difference(at_near, at_teacher);
+    means->mean[FAR] = moeg_pair_difference(at_far, at_teacher);
+    means->mean[CENTRE] = (means->mean[NEAR] + means->mean[FAR]) / 2;
     for (size_t i = 0; i < d; i++) {
         t->row[DELTA][i] = (real)near[i] - far[i];
         t->row[NEAR][i] = (real)near[i] - teacher[i];
@@ -100,10 +102,8 @@ static void form_output(const moeg_binary_logit *logit, const moeg_law *law, siz
     }
     for (int f = 0; f < FORMS; f++) {
         means->slope[f] = dot(d, t->row[f], t->direction);
-        means->interface[f] = dot(d, t->row[f], t->foot) + constant[f];
-        means->mean[f] = constant[f];
+        means->interface[f] = means->mean[f] - means->slope[f] * logit->z;
         for (size_t i = 0; i < d; i++) {
-            means->mean[f] += t->row[f][i] * mu[i];
             t->projected[f][i] = t->row[f][i];
             if (!logit->constant)
                 t->projected[f][i] -= means->slope[f] * t->v[i] / logit->deviation;
@@ -143,15 +143,14 @@ static moeg_status make_scratch(const char *function, size_t d, size_t m, struct
     if (moeg_multiply_overflows(m, 3 * (d + 1), &coefficients))
         return moeg_fail_memory(function);
     t->affine = moeg_alloc(coefficients, sizeof *t->affine);
-    t->v = moeg_alloc(d, (3 + 3 * FORMS) * sizeof *t->v);
+    t->v = moeg_alloc(d, (2 + 3 * FORMS) * sizeof *t->v);
     if (t->affine == NULL || t->v == NULL)
         return moeg_fail_memory(function);
     t->direction = t->v + d;
-    t->foot = t->v + 2 * d;
     for (size_t f = 0; f < FORMS; f++) {
-        t->row[f] = t->v + (3 + f) * d;
-        t->projected[f] = t->v + (3 + FORMS + f) * d;
-        t->image[f] = t->v + (3 + 2 * FORMS + f) * d;
+        t->row[f] = t->v + (2 + f) * d;
+        t->projected[f] = t->v + (2 + FORMS + f) * d;
+        t->image[f] = t->v + (2 + 2 * FORMS + f) * d;
     }
     return MOEG_OK;
 }

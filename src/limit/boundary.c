@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-/* Widths are finite and at least `least` (0 is allowed, or above 0). */
+/* Widths are finite, and at least 0 or above it. */
 static moeg_status check_widths(const char *function, size_t nw, const double *w, int zero_allowed)
 {
     if (nw == 0)

@@ -448,6 +448,8 @@ static void a_masked_expert_leaves_no_gap(void **state)
         struct problem p;
         problem_draw(&p, 5, 2, 2, 1);
         p.b[masked] = -INFINITY;
+        p.A[masked][1] = 1e200; /* Its output is left out, whatever it is. */
+        p.c[masked][0] = 1e308;
         problem_build(&p);
         for (int i = 0; i < 2; i++) {
             const struct answer a = line(&p, both[i], 1e300);
@@ -456,8 +458,90 @@ static void a_masked_expert_leaves_no_gap(void **state)
             assert_near(a.soft.value, a.hard.value, 0);
             assert_true(a.hard.value > 0);
         }
+        double coefficient = 42;
+        assert_ok(moeg_leading_coefficient(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, &coefficient));
+        assert_near(coefficient, 0, 0);
         problem_free(&p);
     }
+}
+
+/* Data far from the origin, where W x + b cancels: b = -(W x rounded), so that the same problem around 0 has exactly
+ * fma(W, mean, b), and so for the experts. Products of 106 bits are seen in full. */
+static void a_mean_far_from_the_origin(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        struct problem p, centred;
+        problem_draw(&p, 600 + seed, 2, 2, 2);
+        centred = p;
+        centred.mean[0] = centred.mean[1] = 0;
+        p.mean[0] = 1e15 * (1 + 0.385 * problem_number(seed, 1));
+        p.mean[1] = 0;
+        for (size_t k = 0; k < 3; k++)
+            for (size_t j = 0; j < 2; j++) {
+                p.c[k][j] = -(p.A[k][2 * j] * p.mean[0]);
+                centred.c[k][j] = fma(p.A[k][2 * j], p.mean[0], p.c[k][j]);
+            }
+        for (size_t k = 0; k < 2; k++) {
+            p.b[k] = -(p.W[2 * k] * p.mean[0]);
+            centred.b[k] = fma(p.W[2 * k], p.mean[0], p.b[k]);
+        }
+        problem_build(&p);
+        problem_build(&centred);
+        for (int i = 0; i < 2; i++) {
+            const struct answer a = line(&p, both[i], 0.3), expected = line(&centred, both[i], 0.3);
+            assert_relative(a.hard.value, expected.hard.value, 4 * EPS);
+            assert_relative(a.soft.value, expected.soft.value, 4 * EPS);
+            assert_near(a.gap.value, expected.gap.value, 4 * EPS * a.hard.value);
+        }
+        double slope, expected;
+        assert_ok(moeg_boundary_slope(p.router, p.law, &slope));
+        assert_ok(moeg_boundary_slope(centred.router, centred.law, &expected));
+        assert_relative(slope, expected, 2 * EPS);
+        problem_free(&p);
+        problem_free(&centred);
+    }
+}
+
+/* The near expert is m, the far one gives `far`; both weigh the same where z = 0. */
+static void overflows_are_told(void **state)
+{
+    (void)state;
+    struct problem p;
+    double coefficient = 42, slope = 42;
+    moeg_estimate gap = {.value = 42};
+    const double tau = 0.3;
+    const moeg_sampling s = line_options();
+    for (int constant = 0; constant < 2; constant++) {
+        problem_draw(&p, 3, 2, 1, 1);
+        memset(p.A, 0, sizeof p.A);
+        memset(p.b, 0, sizeof p.b);
+        p.mean[0] = 0;
+        p.W[0] = constant ? p.W[1] : 1 + p.W[1];
+        p.c[0][0] = p.c[2][0] = constant ? -0.65e154 : 0;
+        p.c[1][0] = constant ? 0.65e154 : 1e154;
+        if (constant)
+            p.c[2][0] = 0.69e154;
+        problem_build(&p);
+        assert_status(moeg_risk_gap(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 1, &tau, &s, &gap), MOEG_ERANGE,
+                      "risk_gap: the gap overflows at tau = 0.3");
+        problem_free(&p);
+    }
+    problem_draw(&p, 3, 2, 1, 1);
+    p.A[0][0] = p.A[1][0] = 1.2e154;
+    problem_build(&p);
+    assert_status(moeg_risk_gap(p.moe, p.teacher, p.law, MOEG_MIX_LOSS, 1, &tau, &s, &gap), MOEG_ERANGE,
+                  "risk_gap: the hard risk overflows");
+    problem_free(&p);
+    problem_draw(&p, 3, 2, 1, 1);
+    p.W[0] = 1e-310;
+    p.W[1] = p.b[0] = p.b[1] = p.mean[0] = 0;
+    problem_build(&p);
+    assert_status(moeg_boundary_slope(p.router, p.law, &slope), MOEG_ERANGE, "boundary_slope: the slope overflows");
+    assert_status(moeg_leading_coefficient(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, &coefficient), MOEG_ERANGE,
+                  "leading_coefficient: the coefficient overflows");
+    assert_true(gap.value == 42 && slope == 42 && coefficient == 42);
+    problem_free(&p);
 }
 
 /* Relabelling the experts changes no risk. */
@@ -545,6 +629,8 @@ int main(void)
         cmocka_unit_test(far_from_the_interface),
         cmocka_unit_test(constant_difference_of_logits),
         cmocka_unit_test(a_masked_expert_leaves_no_gap),
+        cmocka_unit_test(a_mean_far_from_the_origin),
+        cmocka_unit_test(overflows_are_told),
         cmocka_unit_test(experts_may_be_swapped),
         cmocka_unit_test(errors_of_the_line),
     };
