@@ -58,9 +58,9 @@ MOEG_EXPORT size_t moeg_moments_size(size_t p);
 /** Adds n units to a state of p variables, by a two-pass sweep over the units given and Chan's update.
  *
  * @param values  (p x stride), variable-major: unit i of variable j at values[j * stride + i]; stride >= n
- * @return #MOEG_OK, or #MOEG_EINVAL (state NULL, p = 0, stride < n, a value that is not finite, named by its index;
- *         state untouched). Where a sum overflows the state is no longer finite, which moeg_estimate_mean() reports.
- *         Cost O(n p). Allocates nothing. */
+ * @return #MOEG_OK, or #MOEG_EINVAL (NULL, p = 0, stride < n, p stride past the size of memory, a value that is not
+ *         finite, named by its index; state untouched). Where a sum overflows the state is no longer finite, which
+ * moeg_estimate_mean() reports. Cost O(n p). Allocates nothing. */
 MOEG_EXPORT moeg_status moeg_moments_add(size_t p, size_t n, size_t stride, const double *values, double *state);
 
 /** left <- left + right, exactly in n, by Chan's update. Both are states of p variables. Never fails. */

@@ -63,3 +63,23 @@ int moeg_multiply_overflows(size_t a, size_t b, size_t *product)
     *product = a * b;
     return 0;
 }
+
+moeg_status moeg_check_array(const char *function, const char *name, size_t rows, size_t cols, const void *values)
+{
+    if (rows == 0)
+        return MOEG_OK;
+    const moeg_status status = moeg_check_pointer(function, name, values);
+    if (status != MOEG_OK)
+        return status;
+    size_t count;
+    if (moeg_multiply_overflows(rows, cols, &count) || count > PTRDIFF_MAX / sizeof(double))
+        return moeg_fail(MOEG_EINVAL, "%s: %s (%zu x %zu) has more values than memory can hold", function, name, rows,
+                         cols);
+    return MOEG_OK;
+}
+
+moeg_status moeg_check_rows(const char *function, const char *name, size_t rows, size_t cols, const double *values)
+{
+    const moeg_status status = moeg_check_array(function, name, rows, cols, values);
+    return status != MOEG_OK ? status : moeg_check_finite_matrix(function, name, rows, cols, values);
+}

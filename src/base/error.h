@@ -27,6 +27,13 @@ moeg_status moeg_check_finite(const char *function, const char *name, size_t n, 
 moeg_status moeg_check_finite_matrix(const char *function, const char *name, size_t rows, size_t cols,
                                      const double *values);
 
+/* MOEG_OK, or MOEG_EINVAL with a message: an input (rows x cols) that is NULL with rows > 0, has more values than
+ * memory could hold, or holds one that is not finite. */
+moeg_status moeg_check_rows(const char *function, const char *name, size_t rows, size_t cols, const double *values);
+
+/* The same without a look at the values: for outputs, and for inputs that have a check of their own. */
+moeg_status moeg_check_array(const char *function, const char *name, size_t rows, size_t cols, const void *values);
+
 /* Whether a * b overflows size_t; else the product. */
 int moeg_multiply_overflows(size_t a, size_t b, size_t *product);
 

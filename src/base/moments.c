@@ -50,7 +50,7 @@ static moeg_status check_values(const char *function, size_t p, size_t n, size_t
     if (status == MOEG_OK && stride < n)
         status = moeg_fail(MOEG_EINVAL, "%s: stride must be at least n = %zu, got %zu", function, n, stride);
     if (status == MOEG_OK && n > 0)
-        status = moeg_check_pointer(function, "values", values);
+        status = moeg_check_array(function, "values", p, stride, values);
     for (size_t j = 0; j < p && status == MOEG_OK; j++)
         for (size_t i = 0; i < n; i++)
             if (!isfinite(values[j * stride + i]))
@@ -90,8 +90,9 @@ moeg_status moeg_moments_add(size_t p, size_t n, size_t stride, const double *va
             const double mean = tile_mean(count, x);
             double m2;
             const double rest = sum_deviations(count, x, mean, &m2);
-            m2 = fmax(m2 - rest * rest / (double)count, 0);
-            merge_moments(state[0], &state[1 + j], &state[1 + p + j], (double)count, mean, m2);
+            m2 -= rest * rest / (double)count;
+            /* Not by fmax(), which would make a zero of the NaN that an overflow leaves. */
+            merge_moments(state[0], &state[1 + j], &state[1 + p + j], (double)count, mean, m2 < 0 ? 0 : m2);
         }
         state[0] += (double)count;
     }

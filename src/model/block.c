@@ -1,9 +1,6 @@
 #include "model/block.h"
 
-#include "base/error.h"
 #include "model/model.h"
-
-#include <stdint.h>
 
 size_t moeg_block_rows(size_t doubles_per_row)
 {
@@ -30,24 +27,4 @@ void moeg_block_unpack(size_t n, size_t m, const double *block, size_t stride, d
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < m; j++)
             rows[i * m + j] = block[j * stride + i];
-}
-
-moeg_status moeg_check_array(const char *function, const char *name, size_t rows, size_t cols, const void *values)
-{
-    if (rows == 0)
-        return MOEG_OK;
-    const moeg_status status = moeg_check_pointer(function, name, values);
-    if (status != MOEG_OK)
-        return status;
-    size_t count;
-    if (moeg_multiply_overflows(rows, cols, &count) || count > PTRDIFF_MAX / sizeof(double))
-        return moeg_fail(MOEG_EINVAL, "%s: %s (%zu x %zu) has more values than memory can hold", function, name, rows,
-                         cols);
-    return MOEG_OK;
-}
-
-moeg_status moeg_check_rows(const char *function, const char *name, size_t rows, size_t cols, const double *values)
-{
-    const moeg_status status = moeg_check_array(function, name, rows, cols, values);
-    return status != MOEG_OK ? status : moeg_check_finite_matrix(function, name, rows, cols, values);
 }

@@ -233,6 +233,19 @@ static void batches_overflow_to_non_finite(void **state)
                   "estimate_mean: mean and m2 must be finite");
 }
 
+/* Squares that overflow, of values whose mean does not: the variance must not become 0, no error bar. */
+static void squares_overflow_to_non_finite(void **state)
+{
+    (void)state;
+    const double x[] = {1.1e200, 2.385e200, -3.7e200, 4.9e200, 1.3e200, -2.2e200, 7.1e199};
+    double moments[3] = {0}, covariance[3] = {0};
+    assert_ok(moeg_moments_add(1, 7, 7, x, moments));
+    assert_ok(moeg_covariance_add(1, 7, 7, x, covariance));
+    assert_true(isfinite(moments[1]) && isfinite(covariance[1]));
+    assert_false(isfinite(moments[2]));
+    assert_false(isfinite(covariance[2]));
+}
+
 static void bad_arguments_leave_the_state_alone(void **state)
 {
     (void)state;
@@ -255,6 +268,9 @@ static void bad_arguments_leave_the_state_alone(void **state)
         assert_status(add[f](0, N, STRIDE, x, s), MOEG_EINVAL, text);
         snprintf(text, sizeof text, "%s: stride must be at least n = 5, got 4", names[f]);
         assert_status(add[f](P, N, 4, x, s), MOEG_EINVAL, text);
+        snprintf(text, sizeof text, "%s: values (3 x %zu) has more values than memory can hold", names[f],
+                 SIZE_MAX / 2);
+        assert_status(add[f](P, N, SIZE_MAX / 2, x, s), MOEG_EINVAL, text);
         const double bad[] = {NAN, INFINITY, -INFINITY};
         for (size_t at = 0; at < P * STRIDE; at++) {
             const double kept = x[at];
@@ -284,6 +300,7 @@ int main(void)
         cmocka_unit_test(counts_are_exact_to_2_53),
         cmocka_unit_test(threads_do_not_change_bits),
         cmocka_unit_test(batches_overflow_to_non_finite),
+        cmocka_unit_test(squares_overflow_to_non_finite),
         cmocka_unit_test(bad_arguments_leave_the_state_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,6 +52,21 @@ static void checks_name_the_argument(void **state)
     assert_status(moeg_fail_memory("f"), MOEG_ENOMEM, "f: out of memory");
 }
 
+static void arrays_are_checked(void **state)
+{
+    (void)state;
+    double values[6] = {1, 2, 3, 4, 5, 2.385};
+    assert_ok(moeg_check_rows("f", "x", 2, 3, values));
+    assert_ok(moeg_check_rows("f", "x", 0, 3, NULL));
+    assert_status(moeg_check_rows("f", "x", 1, 3, NULL), MOEG_EINVAL, "f: x must not be NULL");
+    assert_status(moeg_check_array("f", "x", SIZE_MAX, 2, values), MOEG_EINVAL,
+                  "f: x (18446744073709551615 x 2) has more values than memory can hold");
+    assert_status(moeg_check_array("f", "x", SIZE_MAX / 16 + 1, 1, values), MOEG_EINVAL, "f: x (");
+    assert_ok(moeg_check_array("f", "x", SIZE_MAX / 16, 1, values));
+    values[5] = NAN;
+    assert_status(moeg_check_rows("f", "x", 2, 3, values), MOEG_EINVAL, "f: x[1, 2] must be finite, got nan");
+}
+
 static void allocations_are_aligned_and_checked(void **state)
 {
     (void)state;
@@ -137,6 +152,7 @@ int main(void)
         cmocka_unit_test(names_and_texts_match_the_list),
         cmocka_unit_test(last_error_is_of_this_thread),
         cmocka_unit_test(checks_name_the_argument),
+        cmocka_unit_test(arrays_are_checked),
         cmocka_unit_test(allocations_are_aligned_and_checked),
         cmocka_unit_test(asserts_fail_on_nan),
         cmocka_unit_test(version_is_the_headers),

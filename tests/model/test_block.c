@@ -35,21 +35,6 @@ static void packing_is_transposing(void **state)
     assert_same_bits(back, rows, N * D);
 }
 
-static void arrays_are_checked(void **state)
-{
-    (void)state;
-    double values[6] = {1, 2, 3, 4, 5, 2.385};
-    assert_ok(moeg_check_rows("f", "x", 2, 3, values));
-    assert_ok(moeg_check_rows("f", "x", 0, 3, NULL));
-    assert_status(moeg_check_rows("f", "x", 1, 3, NULL), MOEG_EINVAL, "f: x must not be NULL");
-    assert_status(moeg_check_array("f", "x", SIZE_MAX, 2, values), MOEG_EINVAL,
-                  "f: x (18446744073709551615 x 2) has more values than memory can hold");
-    assert_status(moeg_check_array("f", "x", SIZE_MAX / 16 + 1, 1, values), MOEG_EINVAL, "f: x (");
-    assert_ok(moeg_check_array("f", "x", SIZE_MAX / 16, 1, values));
-    values[5] = NAN;
-    assert_status(moeg_check_rows("f", "x", 2, 3, values), MOEG_EINVAL, "f: x[1, 2] must be finite, got nan");
-}
-
 static void objects_hold_what_they_are_asked_to(void **state)
 {
     (void)state;
@@ -121,7 +106,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_of_a_block_fill_the_cache),
         cmocka_unit_test(packing_is_transposing),
-        cmocka_unit_test(arrays_are_checked),
         cmocka_unit_test(objects_hold_what_they_are_asked_to),
         cmocka_unit_test(references_are_counted_across_threads),
     };
