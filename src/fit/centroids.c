@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/streams.h"
 #include "fit/fit.h"
+#include "model/model.h"
 
 #include <math.h>
 #include <string.h>
@@ -45,14 +46,11 @@ static void kmeans_free(kmeans *km)
 
 static moeg_status kmeans_alloc(kmeans *km, size_t n, size_t d, size_t K, const double *x)
 {
-    size_t rows_size, centroids_size;
-    if (moeg_multiply_overflows(n, d, &rows_size) || moeg_multiply_overflows(K, d, &centroids_size))
-        return moeg_fail_memory("centroids");
     *km = (kmeans){.n = n,
                    .d = d,
                    .K = K,
-                   .x = moeg_alloc(rows_size, sizeof(double)),
-                   .centroids = moeg_alloc(centroids_size, sizeof(double)),
+                   .x = moeg_alloc(n * d, sizeof(double)),
+                   .centroids = moeg_alloc(K * d, sizeof(double)),
                    .distance = moeg_alloc(n, sizeof(double)),
                    .assignment = moeg_alloc_zero(n, sizeof(size_t)),
                    .previous = moeg_alloc(n, sizeof(size_t)),
@@ -270,12 +268,8 @@ static moeg_status check_arguments(size_t n, size_t d, const double *x, size_t K
         return moeg_fail(MOEG_EINVAL, "%s: %s must be at least 1, got 0", function, n == 0 ? "n" : d == 0 ? "d" : "K");
     if (K > n)
         return moeg_fail(MOEG_EINVAL, "%s: K must be at most n = %zu, got %zu", function, n, K);
-    moeg_status status = moeg_check_pointer(function, "x", x);
-    if (status == MOEG_OK)
-        status = moeg_check_pointer(function, "centroids", centroids);
-    if (status == MOEG_OK)
-        status = moeg_check_finite_matrix(function, "x", n, d, x);
-    return status;
+    const moeg_status status = moeg_check_pointer(function, "centroids", centroids);
+    return status == MOEG_OK ? moeg_check_rows(function, "x", n, d, x) : status;
 }
 
 moeg_status moeg_centroids_within(size_t most_sweeps, size_t n, size_t d, const double *x, size_t K, uint64_t seed,
@@ -311,16 +305,7 @@ moeg_status moeg_centroids(size_t n, size_t d, const double *x, size_t K, uint64
 moeg_status moeg_router_centroids_create(moeg_router **router, size_t K, size_t d, const double *centroids)
 {
     static const char function[] = "router_centroids";
-    moeg_status status = moeg_check_pointer(function, "router", router);
-    if (status == MOEG_OK)
-        status = moeg_check_pointer(function, "centroids", centroids);
-    if (status != MOEG_OK)
-        return status;
-    if (K < 2)
-        return moeg_fail(MOEG_EINVAL, "%s: K must be at least 2, got %zu", function, K);
-    if (d == 0)
-        return moeg_fail(MOEG_EINVAL, "%s: d must be at least 1, got 0", function);
-    status = moeg_check_finite_matrix(function, "centroids", K, d, centroids);
+    moeg_status status = moeg_router_check_affine(function, router, K, d, "centroids", centroids);
     if (status != MOEG_OK)
         return status;
     double *bias = moeg_alloc(K, sizeof *bias);

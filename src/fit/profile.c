@@ -169,15 +169,11 @@ static moeg_status check_arguments(const moeg_router *router, size_t n, const do
     if (status == MOEG_OK && (n == 0 || m == 0))
         status = moeg_fail(MOEG_EINVAL, "%s: %s must be at least 1, got 0", function, n == 0 ? "n" : "m");
     if (status == MOEG_OK)
-        status = moeg_check_pointer(function, "x", x);
-    if (status == MOEG_OK)
-        status = moeg_check_pointer(function, "y", y);
-    if (status == MOEG_OK)
         status = moeg_check_pointer(function, "experts", experts);
     if (status == MOEG_OK)
-        status = moeg_check_finite_matrix(function, "x", n, moeg_router_dim(router), x);
+        status = moeg_check_rows(function, "x", n, moeg_router_dim(router), x);
     if (status == MOEG_OK)
-        status = moeg_check_finite_matrix(function, "y", n, m, y);
+        status = moeg_check_rows(function, "y", n, m, y);
     return status;
 }
 

@@ -40,6 +40,11 @@ void moeg_router_logits_block(const moeg_router *router, size_t stride, const do
  * NaN or +inf or no finite one, or whose margin overflows. best (stride), margin (stride). */
 size_t moeg_margin_block(size_t K, size_t n, size_t stride, const double *a, uint32_t *best, double *margin);
 
+/* MOEG_OK, or MOEG_EINVAL: what constructors of affine routers check of their arguments but for b; W is called `name`.
+ */
+moeg_status moeg_router_check_affine(const char *function, moeg_router **router, size_t K, size_t d, const char *name,
+                                     const double *W);
+
 /* 1 and W (K x d), b (K) of an affine router, or 0 for another router. They belong to the router. */
 int moeg_router_affine_parts(const moeg_router *router, const double **W, const double **b);
 

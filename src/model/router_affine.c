@@ -56,17 +56,23 @@ static moeg_status check_bias(const char *function, size_t K, const double *b)
     return MOEG_OK;
 }
 
-moeg_status moeg_router_affine_create(moeg_router **router, size_t K, size_t d, const double *W, const double *b)
+moeg_status moeg_router_check_affine(const char *function, moeg_router **router, size_t K, size_t d, const char *name,
+                                     const double *W)
 {
-    static const char function[] = "router_affine";
-    moeg_status status = moeg_check_pointer(function, "router", router);
+    const moeg_status status = moeg_check_pointer(function, "router", router);
     if (status != MOEG_OK)
         return status;
     if (K < 2)
         return moeg_fail(MOEG_EINVAL, "%s: K must be at least 2, got %zu", function, K);
     if (d == 0)
         return moeg_fail(MOEG_EINVAL, "%s: d must be at least 1, got 0", function);
-    status = moeg_check_rows(function, "W", K, d, W);
+    return moeg_check_rows(function, name, K, d, W);
+}
+
+moeg_status moeg_router_affine_create(moeg_router **router, size_t K, size_t d, const double *W, const double *b)
+{
+    static const char function[] = "router_affine";
+    moeg_status status = moeg_router_check_affine(function, router, K, d, "W", W);
     if (status == MOEG_OK && b != NULL)
         status = check_bias(function, K, b);
     if (status != MOEG_OK)

@@ -307,6 +307,8 @@ static void errors(void **state)
     assert_status(moeg_centroids(3, 2, x, 0, 1, c, a, &sweeps), MOEG_EINVAL, "centroids: K must be at least 1, got 0");
     assert_status(moeg_centroids(3, 2, x, 4, 1, c, a, &sweeps), MOEG_EINVAL,
                   "centroids: K must be at most n = 3, got 4");
+    assert_status(moeg_centroids(SIZE_MAX / 2, 5, x, 2, 1, c, a, &sweeps), MOEG_EINVAL,
+                  "x (9223372036854775807 x 5) has more values than memory can hold");
     assert_status(moeg_centroids(3, 2, NULL, 2, 1, c, a, &sweeps), MOEG_EINVAL, "centroids: x must not be NULL");
     assert_status(moeg_centroids(3, 2, x, 2, 1, NULL, a, &sweeps), MOEG_EINVAL,
                   "centroids: centroids must not be NULL");
@@ -404,6 +406,8 @@ static void router_errors(void **state)
                   "router_centroids: K must be at least 2, got 1");
     assert_status(moeg_router_centroids_create(&router, 2, 0, c), MOEG_EINVAL,
                   "router_centroids: d must be at least 1, got 0");
+    assert_status(moeg_router_centroids_create(&router, 2, SIZE_MAX / 2 + 2, c), MOEG_EINVAL,
+                  "router_centroids: centroids (2 x 9223372036854775809) has more values than memory can hold");
     c[2] = NAN;
     assert_status(moeg_router_centroids_create(&router, 2, 2, c), MOEG_EINVAL,
                   "router_centroids: centroids[1, 0] must be finite, got nan");

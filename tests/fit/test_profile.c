@@ -317,6 +317,10 @@ static void errors(void **state)
                   "profile_hard: x must not be NULL");
     assert_status(moeg_profile_hard(router, 3, x, 1, NULL, experts, fit), MOEG_EINVAL,
                   "profile_hard: y must not be NULL");
+    assert_status(moeg_profile_hard(router, SIZE_MAX / 2 + 2, x, 1, y, experts, fit), MOEG_EINVAL,
+                  "profile_hard: x (9223372036854775809 x 2) has more values than memory can hold");
+    assert_status(moeg_profile_hard(router, 3, x, SIZE_MAX / 2, y, experts, fit), MOEG_EINVAL,
+                  "profile_hard: y (3 x 9223372036854775807) has more values than memory can hold");
     assert_status(moeg_profile_hard(router, 3, x, 1, y, NULL, fit), MOEG_EINVAL,
                   "profile_hard: experts must not be NULL");
     const double bad[] = {NAN, INFINITY, -INFINITY};
