@@ -1,8 +1,9 @@
-/* X = mean + L z, z the normals 0 .. d - 1 of unit i of the stream {seed, 0}. */
+/* X = mean + L z, z the normals 0 .. d - 1 of unit i of the stream {seed, MOEG_STREAM_LAW}. */
 #include "base/error.h"
 #include "base/kernel.h"
 #include "base/linalg.h"
 #include "base/memory.h"
+#include "base/streams.h"
 #include "model/block.h"
 #include "model/law_kind.h"
 
@@ -41,11 +42,11 @@ static void draw(const moeg_law *law, uint64_t seed, uint64_t first, size_t n, s
     const gaussian_law *g = (const gaussian_law *)law;
     const size_t d = law->dim;
     if (!g->is_identity) {
-        moeg_kernel_normals(seed, 0, first, d, stride, z);
+        moeg_kernel_normals(seed, MOEG_STREAM_LAW, first, d, stride, z);
         moeg_kernel_affine(d, d, factor_of(g), mean_of(g), stride, z, x);
         return;
     }
-    moeg_kernel_normals(seed, 0, first, d, stride, x);
+    moeg_kernel_normals(seed, MOEG_STREAM_LAW, first, d, stride, x);
     for (size_t j = 0; j < d; j++)
         for (size_t i = 0; i < stride; i++)
             x[j * stride + i] += mean_of(g)[j];
