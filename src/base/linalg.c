@@ -40,19 +40,6 @@ moeg_status moeg_linalg_multiply(const char *function, size_t m, size_t n, size_
     return MOEG_OK;
 }
 
-moeg_status moeg_linalg_add_gram(const char *function, size_t n, size_t k, size_t stride, const double *A, double *C)
-{
-    moeg_status status = moeg_linalg_check_int(function, "the number of rows", n);
-    if (status == MOEG_OK)
-        status = moeg_linalg_check_int(function, "the stride", stride);
-    if (status != MOEG_OK || n == 0 || k == 0)
-        return status;
-    moeg_guard_enter();
-    cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, (int)n, (int)k, 1.0, A, (int)stride, 1.0, C, (int)n);
-    moeg_guard_leave();
-    return MOEG_OK;
-}
-
 /* What dgelsd needs: copies of A and B as it wants them, and its workspaces. */
 typedef struct least_squares {
     size_t rows_b, cols_b; /* max(m, n), since B holds X in the end; p, or 1 if p is 0, which dgelsd refuses */

@@ -19,10 +19,6 @@ moeg_status moeg_linalg_check_int(const char *function, const char *name, size_t
 moeg_status moeg_linalg_multiply(const char *function, size_t m, size_t n, size_t k, const double *A, const double *B,
                                  int transpose_b, double *C);
 
-/* C += A A', lower triangle only: A (n x k) with rows `stride` >= k apart, C (n x n). A and C finite by contract.
- * MOEG_ERANGE if a size does not fit an int. */
-moeg_status moeg_linalg_add_gram(const char *function, size_t n, size_t k, size_t stride, const double *A, double *C);
-
 /* L with L L' = S, S (n x n) symmetric positive semidefinite, as law.h says for moeg_law_gaussian_create(): Cholesky,
  * or V sqrt(Lambda), largest eigenvalue first, if singular. L (n x n), the part above the diagonal zero in the first
  * case, the last n - *rank columns in the second. *rank: of S, eigenvalues up to n epsilon times the largest counting

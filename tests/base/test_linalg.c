@@ -70,28 +70,6 @@ static void multiply_ignores_what_c_held(void **state)
     assert_ok(moeg_linalg_multiply("f", 0, 2, 2, A, identity, 0, NULL));
 }
 
-static void gram_adds_to_the_lower_triangle(void **state)
-{
-    (void)state;
-    enum { N = 6, K = 21, STRIDE = 24 };
-    double A[N * STRIDE], C[N * N];
-    fill(N * STRIDE, 3, A);
-    for (size_t i = 0; i < N * N; i++)
-        C[i] = 2.385;
-    assert_ok(moeg_linalg_add_gram("f", N, K, STRIDE, A, C));
-    for (size_t i = 0; i < N; i++)
-        for (size_t j = 0; j < N; j++) {
-            double expected = 2.385;
-            for (size_t l = 0; l < K && j <= i; l++)
-                expected += A[i * STRIDE + l] * A[j * STRIDE + l];
-            assert_near(C[i * N + j], expected, 2 * K * EPS);
-        }
-    const double before = C[N];
-    assert_ok(moeg_linalg_add_gram("f", N, 0, STRIDE, A, C));
-    assert_ok(moeg_linalg_add_gram("f", 0, K, STRIDE, A, C));
-    assert_near(C[N], before, 0);
-}
-
 /* Sizes past int are refused before anything is read or allocated. */
 static void sizes_past_int_are_refused(void **state)
 {
@@ -103,8 +81,6 @@ static void sizes_past_int_are_refused(void **state)
                   "f: the number of rows must be at most 2147483647, got 2147483648");
     assert_status(moeg_linalg_multiply("f", 1, big, 1, x, x, 0, y), MOEG_ERANGE, "columns");
     assert_status(moeg_linalg_multiply("f", 1, 1, big, x, x, 0, y), MOEG_ERANGE, "inner dimension");
-    assert_status(moeg_linalg_add_gram("f", big, 1, 1, x, y), MOEG_ERANGE, "the number of rows");
-    assert_status(moeg_linalg_add_gram("f", 1, 1, big, x, y), MOEG_ERANGE, "the stride");
     assert_status(moeg_linalg_factor("f", big, x, y, &rank), MOEG_ERANGE, "the dimension");
     assert_status(moeg_linalg_least_squares("f", big, 1, 1, x, x, y, &rank), MOEG_ERANGE, "rows or columns");
     assert_status(moeg_linalg_least_squares("f", 1, big, 1, x, x, y, &rank), MOEG_ERANGE, "rows or columns");
@@ -471,7 +447,6 @@ int main(void)
         cmocka_unit_test(blas_is_openblas),
         cmocka_unit_test(multiply_is_the_sum),
         cmocka_unit_test(multiply_ignores_what_c_held),
-        cmocka_unit_test(gram_adds_to_the_lower_triangle),
         cmocka_unit_test(sizes_past_int_are_refused),
         cmocka_unit_test(factor_gives_cholesky_of_a_regular_matrix),
         cmocka_unit_test(factor_finds_every_rank),
