@@ -43,9 +43,9 @@ MOEG_EXPORT moeg_status moeg_csv_read(const char *path, moeg_table *table);
  * @param names  cols names, or NULL; a name with a comma, quote, line break or blank at an end is quoted
  * @param values (rows x cols), row-major; may be NULL if rows is 0
  * @return #MOEG_OK; #MOEG_EINVAL (NULL; no columns; a product that overflows; names that moeg_csv_read() would refuse
- * or take for data: an empty or repeated one, or all of them numbers); #MOEG_EIO (the system's reason; a closed pipe
- * raises SIGPIPE first, as any write to it does, unless the host ignores that); #MOEG_ENOMEM. On error the old file is
- * as it was. */
+ * or take for data: an empty or repeated one, one that is a number beyond the range of double, or all of them numbers);
+ * #MOEG_EIO (the system's reason; a closed pipe raises SIGPIPE first, as any write to it does, unless the host ignores
+ * that); #MOEG_ENOMEM. On error the old file is as it was. */
 MOEG_EXPORT moeg_status moeg_csv_write(const char *path, size_t rows, size_t cols, const char *const *names,
                                        const double *values);
 

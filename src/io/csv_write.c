@@ -18,10 +18,19 @@ static int needs_quotes(const char *name)
            strncmp(name, MOEG_BYTE_ORDER_MARK, strlen(MOEG_BYTE_ORDER_MARK)) == 0;
 }
 
-static int is_number(locale_t c_locale, const char *name)
+/* One name; *numbers counts those that read back as numbers. */
+static moeg_status check_name(locale_t c_locale, size_t j, const char *name, size_t *numbers)
 {
+    if (name == NULL || *name == '\0')
+        return moeg_fail(MOEG_EINVAL, "%s: names[%zu] must not be %s", csv_write, j, name == NULL ? "NULL" : "empty");
     double value;
-    return moeg_number_read(c_locale, name, &value) != MOEG_NUMBER_NONE;
+    const moeg_number kind = moeg_number_read(c_locale, name, &value);
+    char quoted[MOEG_TEXT_QUOTED];
+    if (kind == MOEG_NUMBER_OUT_OF_RANGE)
+        return moeg_fail(MOEG_EINVAL, "%s: names[%zu] must not be a number beyond the range of double, got %s",
+                         csv_write, j, moeg_text_quote(name, strlen(name), quoted));
+    *numbers += kind == MOEG_NUMBER_OK;
+    return MOEG_OK;
 }
 
 /* Refuses what moeg_csv_read() would refuse, or would take for data. */
@@ -33,11 +42,7 @@ static moeg_status check_names(size_t cols, const char *const *names)
         return moeg_fail_memory(csv_write);
     moeg_status status = MOEG_OK;
     for (size_t j = 0; j < cols && status == MOEG_OK; j++)
-        if (names[j] == NULL || *names[j] == '\0')
-            status = moeg_fail(MOEG_EINVAL, "%s: names[%zu] must not be %s", csv_write, j,
-                               names[j] == NULL ? "NULL" : "empty");
-        else
-            numbers += (size_t)is_number(c_locale, names[j]);
+        status = check_name(c_locale, j, names[j], &numbers);
     freelocale(c_locale);
     if (status != MOEG_OK)
         return status;

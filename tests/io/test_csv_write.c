@@ -81,7 +81,8 @@ static void arguments_are_checked(void **state)
     (void)state;
     const char *path = write_text("kept.csv", "old\n");
     const char *const null[] = {"x", NULL}, *const empty[] = {"x", ""}, *const same[] = {"x", "y", "z", "y"},
-                      *const numbers[] = {"1", "-inf", "1e999"}, *const mixed[] = {"1", "2", "a"};
+                      *const numbers[] = {"1", "-inf", "nan"}, *const far[] = {"x", "-1e999"},
+                      *const mixed[] = {"1", "2", "a"};
     const double row[4] = {0};
     assert_status(moeg_csv_write(NULL, 2, 2, NULL, values), MOEG_EINVAL, "csv_write: path must not be NULL");
     assert_status(moeg_csv_write(path, 2, 2, NULL, NULL), MOEG_EINVAL, "csv_write: values must not be NULL");
@@ -92,6 +93,8 @@ static void arguments_are_checked(void **state)
     assert_status(moeg_csv_write(path, 1, 2, empty, row), MOEG_EINVAL, "csv_write: names[1] must not be empty");
     assert_status(moeg_csv_write(path, 1, 4, same, row), MOEG_EINVAL,
                   "names[3] must differ from those before, got \"y\"");
+    assert_status(moeg_csv_write(path, 1, 2, far, row), MOEG_EINVAL,
+                  "names[1] must not be a number beyond the range of double, got \"-1e999\"");
     assert_status(moeg_csv_write(path, 1, 3, numbers, row), MOEG_EINVAL, "names must not all be numbers");
     assert_file(path, "old\n");
     assert_ok(moeg_csv_write(path, 1, 3, mixed, row));
