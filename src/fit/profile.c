@@ -59,17 +59,14 @@ static moeg_status find_cells(problem *p, const moeg_router *router, size_t K)
 
 static moeg_status problem_alloc(problem *p, size_t K)
 {
-    size_t most = 0, features_size, outputs_size, slopes_size;
+    size_t most = 0;
     for (size_t k = 0; k < K; k++)
         if (p->start[k + 1] - p->start[k] > most)
             most = p->start[k + 1] - p->start[k];
-    if (moeg_multiply_overflows(most, p->d, &features_size) || moeg_multiply_overflows(most, p->m, &outputs_size) ||
-        moeg_multiply_overflows(p->d, p->m, &slopes_size))
-        return moeg_fail_memory(function);
-    p->features = moeg_alloc(features_size, sizeof(double));
-    p->outputs = moeg_alloc(outputs_size, sizeof(double));
-    p->slopes = moeg_alloc(slopes_size, sizeof(double));
-    p->transposed = moeg_alloc(slopes_size, sizeof(double));
+    p->features = moeg_alloc(most, p->d * sizeof(double));
+    p->outputs = moeg_alloc(most, p->m * sizeof(double));
+    p->slopes = moeg_alloc(p->d, p->m * sizeof(double));
+    p->transposed = moeg_alloc(p->d, p->m * sizeof(double));
     p->mean = moeg_alloc(p->d + p->m, sizeof(double));
     p->intercept = moeg_alloc(p->m, sizeof(double));
     if (!p->features || !p->outputs || !p->slopes || !p->transposed || !p->mean || !p->intercept)

@@ -113,16 +113,12 @@ moeg_status moeg_parse_double(const char *text, double *value)
 static int sixteen_digits_above(double value, char *text, size_t size)
 {
     snprintf(text, size, "%.15e", value);
-    for (char *at = strchr(text, 'e'); at-- > text;) {
-        if (strchr(digits, *at) == NULL)
-            continue;
-        if (*at != '9') {
-            ++*at;
-            return strtod(text, NULL) == value;
-        }
+    /* No power of two has more than a few nines at its end: the carry does not reach the decimal point. */
+    char *at = strchr(text, 'e') - 1;
+    for (; *at == '9'; at--)
         *at = '0';
-    }
-    return 0;
+    ++*at;
+    return strtod(text, NULL) == value;
 }
 
 /* The shortest text of a finite value in the host's notation. Where 15 digits or fewer read back to a normal number,

@@ -101,6 +101,24 @@ static void arguments_are_checked(void **state)
     assert_file(path, "1,2,a\n0,0,0\n");
 }
 
+/* Longer than any buffer on the way, in the middle of a line. */
+static void long_names_come_back(void **state)
+{
+    (void)state;
+    static char name[50001];
+    for (size_t i = 0; i + 1 < sizeof name; i++)
+        name[i] = (char)('a' + i % 23);
+    const char *const wanted[] = {"x", name, "y"};
+    const char *path = test_path("long.csv");
+    assert_ok(moeg_csv_write(path, 1, 3, wanted, (const double[]){2.385, -1.5, 0.25}));
+    moeg_table table;
+    assert_ok(moeg_csv_read(path, &table));
+    for (size_t j = 0; j < 3; j++)
+        assert_string_equal(table.names[j], wanted[j]);
+    assert_near(table.values[2], 0.25, 0);
+    moeg_table_free(&table);
+}
+
 static void places_that_cannot_be_written(void **state)
 {
     (void)state;
@@ -331,6 +349,7 @@ int main(void)
         cmocka_unit_test(names_are_quoted_where_needed),
         cmocka_unit_test(any_double_comes_back),
         cmocka_unit_test(arguments_are_checked),
+        cmocka_unit_test(long_names_come_back),
         cmocka_unit_test(places_that_cannot_be_written),
         cmocka_unit_test(devices_and_pipes_are_written_in_place),
         cmocka_unit_test(a_full_disk_leaves_the_old_file),
