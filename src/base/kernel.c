@@ -43,6 +43,11 @@ void moeg_kernel_affine(size_t K, size_t d, const double *W, const double *b, si
     moeg_kernel_best()->affine(K, d, W, b, stride, x, out);
 }
 
+int moeg_kernel_top2(size_t K, size_t stride, const double *a, uint32_t *best, double *margin)
+{
+    return moeg_kernel_best()->top2(K, stride, a, best, margin);
+}
+
 void moeg_kernel_exp(size_t n, const double *x, double *y)
 {
     moeg_kernel_best()->exp(n, x, y);

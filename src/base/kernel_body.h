@@ -7,6 +7,7 @@
 #include "base/kernel_math.h"
 #include "base/kernel_table.h"
 
+#include <float.h>
 #include <math.h>
 
 #if defined(__AVX512F__)
@@ -34,7 +35,7 @@ enum { VECTOR_LANES = 2, VECTORS = 2 };
 #endif
 
 /* A tile of outputs of the affine map is ROWS rows by VECTORS vectors: with AVX2 its sums, a row of x and a weight fill
- * the 16 registers. A tile of draws is TILE units. */
+ * the 16 registers. A tile of draws or of margins is TILE units. */
 enum { ROWS = 4, TILE = 64 };
 
 typedef double reals __attribute__((vector_size(8 * VECTOR_LANES), may_alias));
@@ -155,9 +156,10 @@ static inline __attribute__((always_inline)) void affine_tile(int rows, int vect
                 sum[k][v] = FMA_REALS(weight, column[v], sum[k][v]);
         }
     }
+    /* s + 0 s is s where s is finite, its sign if it is 0 too, and NaN where it is not. */
     for (int k = 0; k < rows; k++)
         for (int v = 0; v < vectors; v++)
-            ((reals *)(out + (size_t)k * stride))[v] = sum[k][v];
+            ((reals *)(out + (size_t)k * stride))[v] = sum[k][v] + 0.0 * sum[k][v];
 }
 
 /* All K rows of `vectors` vectors, a constant. */
@@ -195,9 +197,46 @@ static void kernel_affine(size_t K, size_t d, const double *W, const double *b, 
         affine_panel(1, K, d, W, b, stride, x + i, out + i);
 }
 
+/* Units 0 .. count - 1 of a block, count at most TILE, without a branch: the loops over i compare and select, lane by
+ * lane. A NaN never becomes the largest. */
+static inline int top2_tile(size_t K, size_t count, size_t stride, const double *restrict a, uint32_t *restrict best,
+                            double *restrict margin)
+{
+    double first[TILE], second[TILE];
+    uint64_t index[TILE], suspects = 0;
+    for (size_t i = 0; i < count; i++) {
+        first[i] = second[i] = -INFINITY;
+        index[i] = 0;
+    }
+    for (uint64_t k = 0; k < K; k++)
+        for (size_t i = 0; i < count; i++) {
+            const double v = a[k * stride + i], f = first[i], s = second[i];
+            const double lesser = v > f ? f : v;
+            second[i] = lesser > s ? lesser : s;
+            index[i] = v > f ? k : index[i];
+            first[i] = v > f ? v : f;
+            suspects |= v == v ? 0 : 1;
+        }
+    for (size_t i = 0; i < count; i++) {
+        margin[i] = first[i] - second[i] + 0;     /* + 0 turns -0, the margin of -0 and 0, into 0 */
+        suspects |= margin[i] <= DBL_MAX ? 0 : 1; /* an infinite first[i] gives inf or NaN */
+        best[i] = (uint32_t)index[i];
+    }
+    return suspects != 0;
+}
+
+static int kernel_top2(size_t K, size_t stride, const double *a, uint32_t *best, double *margin)
+{
+    int suspects = 0;
+    for (size_t i = 0; i < stride; i += TILE)
+        suspects |= top2_tile(K, stride - i < TILE ? stride - i : TILE, stride, a + i, best + i, margin + i);
+    return suspects;
+}
+
 const moeg_kernel_table MOEG_KERNEL_TABLE = {
     .name = MOEG_KERNEL_NAME,
     .affine = kernel_affine,
+    .top2 = kernel_top2,
     .exp = kernel_exp,
     .uniforms = kernel_uniforms,
     .normals = kernel_normals,

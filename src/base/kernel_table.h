@@ -8,6 +8,7 @@
 typedef struct moeg_kernel_table {
     const char *name;
     void (*affine)(size_t K, size_t d, const double *W, const double *b, size_t stride, const double *x, double *out);
+    int (*top2)(size_t K, size_t stride, const double *a, uint32_t *best, double *margin);
     void (*exp)(size_t n, const double *x, double *y);
     /* Draws 2 pair .. 2 pair + q - 1. */
     void (*uniforms)(uint64_t seed, uint32_t id, uint64_t first, uint32_t pair, size_t q, size_t stride, double *u);

@@ -33,7 +33,7 @@ void moeg_law_draw(const moeg_law *law, uint64_t seed, uint64_t first, size_t n,
  * (d x d) is exactly symmetric, and NULL for the identity, which is not kept. */
 int moeg_law_gaussian_parts(const moeg_law *law, const double **mean, const double **covariance);
 
-/* Logits a (K x stride): -inf for a masked expert, NaN or +inf where one overflows, in either direction. */
+/* Logits a (K x stride): -inf for a masked expert, NaN where one overflows, in either direction. */
 void moeg_router_logits_block(const moeg_router *router, size_t stride, const double *x, double *a);
 
 /* Best expert and margin of each unit of a block of logits. Returns n, or the first unit (below n) whose logits hold a

@@ -23,22 +23,15 @@ static const double *weights_of(const affine_router *r)
     return r->numbers + r->router.experts;
 }
 
-/* A mask is a mask even where W x overflows, and an overflow to -inf is no mask: the first is written, the second
- * becomes a NaN, as a + 0 a is a where a is finite and NaN where it is not. */
+/* A mask is a mask, where the kernel, which makes a NaN of every overflow, sees one. */
 static void logits_block(const moeg_router *router, size_t stride, const double *x, double *a)
 {
     const affine_router *r = (const affine_router *)router;
     const double *b = bias_of(r);
     moeg_kernel_affine(router->experts, router->dim, weights_of(r), b, stride, x, a);
-    for (size_t k = 0; k < router->experts; k++) {
-        double *row = a + k * stride;
-        if (b[k] == -INFINITY)
-            for (size_t i = 0; i < stride; i++)
-                row[i] = -INFINITY;
-        else
-            for (size_t i = 0; i < stride; i++)
-                row[i] += 0 * row[i];
-    }
+    for (size_t k = 0; k < router->experts; k++)
+        for (size_t i = 0; b[k] == -INFINITY && i < stride; i++)
+            a[k * stride + i] = -INFINITY;
 }
 
 static const moeg_router_kind affine_kind = {logits_block};

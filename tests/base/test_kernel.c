@@ -340,8 +340,8 @@ static void affine_does_not_depend_on_the_batch(void **state)
     moeg_release(all);
 }
 
-/* A mask of -inf stays -inf, a zero weight hides a huge input but not an infinite one, overflow is infinite. */
-static void affine_follows_ieee(void **state)
+/* A zero weight hides a huge input but not an infinite one; what is not finite, either way or by a bias, is NaN. */
+static void affine_marks_what_is_not_finite(void **state)
 {
     (void)state;
     enum { K = 5 };
@@ -351,16 +351,84 @@ static void affine_follows_ieee(void **state)
         x[MOEG_LANES + i] = i == 5 ? INFINITY : 2.385;
     }
     const double W[K * 2] = {0, 1, 0, 0, 10, 1, -10, 1, 0, 2}, b[K] = {-INFINITY, -0.25, 1, 3, NAN};
-    const double expected[K] = {-INFINITY, -0.25, INFINITY, -INFINITY, NAN};
-    const double at_infinity[K] = {NAN, NAN, INFINITY, NAN, NAN};
+    const double expected[K] = {NAN, -0.25, NAN, NAN, NAN};
     const moeg_kernel_table *set;
     for (size_t s = 0; (set = moeg_kernel_available(s)) != NULL; s++) {
         set->affine(K, 2, W, b, MOEG_LANES, x, out);
         for (size_t k = 0; k < K; k++)
             for (size_t i = 0; i < MOEG_LANES; i++) {
-                const double want = i == 5 ? at_infinity[k] : expected[k], got = out[k * MOEG_LANES + i];
+                const double want = i == 5 ? NAN : expected[k], got = out[k * MOEG_LANES + i];
                 assert_true(isnan(want) ? isnan(got) : got == want);
             }
+    }
+}
+
+/* Every set against selection one unit at a time; masks, ties, zeros of both signs. */
+static void top2_is_selection(void **state)
+{
+    (void)state;
+    enum { K = 5, STRIDE = 136 };
+    double *a = moeg_alloc(K * STRIDE, sizeof *a), *margin = moeg_alloc(STRIDE, sizeof *margin);
+    uint32_t *best = moeg_alloc(STRIDE, sizeof *best);
+    moeg_kernel_normals(4, 0, 0, K, STRIDE, a);
+    for (size_t i = 0; i < K * STRIDE; i += 3)
+        a[i] = ceil(a[i]);
+    for (size_t i = 0; i < STRIDE; i += 7)
+        a[i % K * STRIDE + i] = -INFINITY;
+    const moeg_kernel_table *set;
+    for (size_t s = 0; (set = moeg_kernel_available(s)) != NULL; s++) {
+        assert_int_equal(set->top2(K, STRIDE, a, best, margin), 0);
+        for (size_t i = 0; i < STRIDE; i++) {
+            uint32_t top = 0;
+            for (uint32_t k = 1; k < K; k++)
+                if (a[k * STRIDE + i] > a[top * STRIDE + i])
+                    top = k;
+            double second = -INFINITY;
+            for (uint32_t k = 0; k < K; k++)
+                if (k != top)
+                    second = fmax(second, a[k * STRIDE + i]);
+            assert_int_equal(best[i], top);
+            assert_near(margin[i], a[top * STRIDE + i] - second, 0);
+            assert_false(signbit(margin[i]));
+        }
+    }
+    moeg_release(best);
+    moeg_release(margin);
+    moeg_release(a);
+}
+
+/* One value anywhere among logits of 2.385 or less, in every set. */
+static void top2_tells_what_to_look_at(void **state)
+{
+    (void)state;
+    enum { K = 3, STRIDE = 72 };
+    _Alignas(64) double a[K * STRIDE], margin[STRIDE];
+    uint32_t best[STRIDE];
+    const moeg_kernel_table *set;
+    for (size_t s = 0; (set = moeg_kernel_available(s)) != NULL; s++) {
+        for (size_t i = 0; i < K * STRIDE; i++)
+            a[i] = 2.385 - 0.1 * (double)(i % 11);
+        const struct {
+            double value;
+            int suspect;
+        } cases[] = {{NAN, 1}, {INFINITY, 1}, {-INFINITY, 0}, {DBL_MAX, 0}, {-DBL_MAX, 0}};
+        for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+            for (size_t i = 0; i < K * STRIDE; i++) {
+                const double kept = a[i];
+                a[i] = cases[c].value;
+                assert_int_equal(set->top2(K, STRIDE, a, best, margin), cases[c].suspect);
+                a[i] = kept;
+            }
+        /* An overflow of the difference, one logit that is no mask, none. */
+        a[70] = 1.7e308;
+        a[STRIDE + 70] = a[2 * STRIDE + 70] = -1.7e308;
+        assert_int_equal(set->top2(K, STRIDE, a, best, margin), 1);
+        assert_near(margin[70], INFINITY, 0);
+        a[STRIDE + 70] = a[2 * STRIDE + 70] = -INFINITY;
+        assert_int_equal(set->top2(K, STRIDE, a, best, margin), 1);
+        assert_near(margin[70], INFINITY, 0);
+        a[70] = -INFINITY;
+        assert_int_equal(set->top2(K, STRIDE, a, best, margin), 1);
     }
 }
 
@@ -384,6 +452,12 @@ static void dispatch(void **state)
     last->affine(1, 1, (const double[]){2.385}, NULL, MOEG_LANES, same, mine);
     moeg_kernel_affine(1, 1, (const double[]){2.385}, NULL, MOEG_LANES, same, same);
     assert_memory_equal(mine, same, MOEG_LANES * sizeof *mine);
+    uint32_t best[2][MOEG_LANES];
+    double margin[2][MOEG_LANES];
+    assert_int_equal(last->top2(2, MOEG_LANES, mine, best[0], margin[0]),
+                     moeg_kernel_top2(2, MOEG_LANES, mine, best[1], margin[1]));
+    assert_memory_equal(best[0], best[1], sizeof best[0]);
+    assert_memory_equal(margin[0], margin[1], sizeof margin[0]);
     last->exp(MOEG_LANES, same, mine);
     moeg_kernel_exp(MOEG_LANES, same, same);
     assert_memory_equal(mine, same, MOEG_LANES * sizeof *mine);
@@ -392,12 +466,20 @@ static void dispatch(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(published_answers),          cmocka_unit_test(draws_are_random123s),
-        cmocka_unit_test(extreme_words_are_inside),   cmocka_unit_test(draws_do_not_depend_on_the_block),
-        cmocka_unit_test(log_is_within_one_ulp),      cmocka_unit_test(sincos_are_within_two_ulp),
-        cmocka_unit_test(exp_is_within_two_ulp),      cmocka_unit_test(exp_at_the_ends),
-        cmocka_unit_test(affine_is_within_its_bound), cmocka_unit_test(affine_does_not_depend_on_the_batch),
-        cmocka_unit_test(affine_follows_ieee),        cmocka_unit_test(dispatch),
+        cmocka_unit_test(published_answers),
+        cmocka_unit_test(draws_are_random123s),
+        cmocka_unit_test(extreme_words_are_inside),
+        cmocka_unit_test(draws_do_not_depend_on_the_block),
+        cmocka_unit_test(log_is_within_one_ulp),
+        cmocka_unit_test(sincos_are_within_two_ulp),
+        cmocka_unit_test(exp_is_within_two_ulp),
+        cmocka_unit_test(exp_at_the_ends),
+        cmocka_unit_test(affine_is_within_its_bound),
+        cmocka_unit_test(affine_does_not_depend_on_the_batch),
+        cmocka_unit_test(top2_is_selection),
+        cmocka_unit_test(top2_tells_what_to_look_at),
+        cmocka_unit_test(affine_marks_what_is_not_finite),
+        cmocka_unit_test(dispatch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
