@@ -37,8 +37,9 @@ MOEG_EXPORT moeg_status moeg_csv_read(const char *path, moeg_table *table);
 
 /** Writes a CSV file: header (if names is not NULL), then rows, numbers in the shortest form that reads back to the
  * same double; "nan", "inf", "-inf" where not finite. The file is written under a temporary name beside it and renamed,
- * so that no reader sees a half-written file; "-" writes to standard output. A symbolic link is followed; a device or a
- * pipe is written as it is; a file that is replaced must be writable and keeps its permissions.
+ * so that no reader sees a half-written file; "-" writes to standard output. A symbolic link is followed, or replaced
+ * if it leads nowhere; a device or a pipe is written as it is; a file that is replaced must be writable and keeps its
+ * permissions.
  *
  * @param names  cols names, or NULL; a name with a comma, quote, line break or blank at an end is quoted
  * @param values (rows x cols), row-major; may be NULL if rows is 0

@@ -250,6 +250,11 @@ static void links_are_followed(void **state)
     struct stat status;
     assert_int_equal(lstat(link, &status), 0);
     assert_true(S_ISLNK(status.st_mode));
+    assert_int_equal(unlink(target), 0);
+    assert_ok(moeg_csv_write(link, 1, 1, NULL, values));
+    assert_file(link, "2.385\n");
+    assert_int_equal(lstat(link, &status), 0);
+    assert_true(S_ISREG(status.st_mode));
 }
 
 /* Files that have the temporary names already, of another machine's process perhaps, are left alone. */
