@@ -41,8 +41,8 @@ static void exact_mass_at_every_width(void **state)
 {
     (void)state;
     static const double distances[] = {0, 1e-9, 0.385, 1, 2.385, 7.1, 20.3, 33.7}; /* In deviations. */
-    static const double widths[] = {0,   1e-310, 1e-300, 1e-100, 1e-9, 1e-3, 0.0291, 0.1, 0.3,
-                                    0.5, 1.1,    2.385,  7,      20,   30,   45,     1e10};
+    static const double widths[] = {0,   1e-310, 1e-300, 1e-100, 1e-9, 2.7e-6, 1e-3, 0.0291, 0.1,
+                                    0.3, 0.5,    1.1,    2.385,  7,    20,     30,   45,     1e10};
     enum { NW = sizeof widths / sizeof *widths };
     const moeg_sampling s = options(MOEG_METHOD_AUTO, 1, 1);
     for (size_t i = 0; i < sizeof distances / sizeof *distances; i++)
@@ -117,6 +117,24 @@ static void more_dimensions_and_no_covariance(void **state)
     assert_ok(moeg_boundary_mass(p.router, standard, 1, &w, &s, &mass));
     assert_relative(mass.value, (double)tanh_sinh_mass(fabsl(mean) / sqrtl(variance), w / sqrtl(variance)), 4 * EPS);
     moeg_law_free(standard);
+    problem_free(&p);
+}
+
+/* A covariance of rank one, and rows whose difference lies in its null space but for rounding: no density. */
+static void no_variance_but_for_rounding(void **state)
+{
+    (void)state;
+    struct problem p;
+    const double u[] = {0.317, 0.731, 1.1};
+    problem_draw(&p, 8, 2, 3, 1);
+    for (size_t i = 0; i < 9; i++)
+        p.covariance[i] = u[i / 3] * u[i % 3];
+    const double across[] = {0.731 * 1.1, 0.317 * 1.1, -2 * 0.317 * 0.731};
+    for (size_t i = 0; i < 3; i++)
+        p.W[3 + i] = p.W[i] + across[i];
+    problem_build(&p);
+    double slope;
+    assert_status(moeg_boundary_slope(p.router, p.law, &slope), MOEG_EDOM, "constant");
     problem_free(&p);
 }
 
@@ -251,6 +269,12 @@ static void data_with_ties(void **state)
     assert_ok(moeg_router_margin(p.router, 1, same, &margin));
     assert_status(moeg_boundary_exponent(p.router, point, 1, &margin, &s, &alpha, NULL), MOEG_EUNABLE, "w[0]");
     assert_true(isinf(alpha.value) && isinf(alpha.std_error) && alpha.lo == -INFINITY && alpha.hi == INFINITY);
+    /* Widths and margins whose quotient overflows. */
+    const double tiny[] = {1e-20, 0, 3e-20, 0}, huge[] = {1e300, 1e-19};
+    moeg_law *near;
+    assert_ok(moeg_law_empirical_create(&near, 2, 2, tiny));
+    check_against_rows(&p, near, 2, 2, huge, &s);
+    moeg_law_free(near);
     /* w = 0 counts the ties. */
     const double zero[] = {0.5, 0};
     assert_ok(moeg_boundary_mass(p.router, data, 2, zero, &s, mass));
@@ -541,6 +565,7 @@ int main(void)
         cmocka_unit_test(exact_mass_at_every_width),
         cmocka_unit_test(expressions_agree_where_they_meet),
         cmocka_unit_test(more_dimensions_and_no_covariance),
+        cmocka_unit_test(no_variance_but_for_rounding),
         cmocka_unit_test(constant_and_masked_logits),
         cmocka_unit_test(sampled_counts_and_sums),
         cmocka_unit_test(data_with_ties),

@@ -363,6 +363,45 @@ static void exponentially_small_gaps(void **state)
     problem_free(&p);
 }
 
+/* Where p q^2 has its mode eleven deviations from that of p q, and p q is multiplied by 0: q^2 = e^{-2s/tau}. */
+static void squared_gates_far_from_gates(void **state)
+{
+    (void)state;
+    struct problem p;
+    make_plain(&p, 4, 0.01);
+    moeg_expert *same;
+    moeg_teacher_free(p.teacher);
+    assert_ok(moeg_expert_constant_create(&same, 1, 1, p.c[0]));
+    assert_ok(moeg_teacher_expert_create(&p.teacher, same));
+    moeg_expert_free(same);
+    const double tau = 0.1 / 11;
+    const long double w = 4 / (long double)tau;
+    assert_relative(line(&p, MOEG_MIX_OUTPUT, tau).gap.value, (double)(4 * expl(-2 * w + 0.02L / tau / tau)),
+                    2000 * EPS);
+    problem_free(&p);
+}
+
+/* With a symmetric law the gap of output mixing does not depend on m: -|delta|^2 E q (1 - q). */
+static void a_far_teacher_costs_no_digits(void **state)
+{
+    (void)state;
+    for (double tau = 1e-9; tau < 10; tau *= 50) {
+        double gap[2];
+        for (int i = 0; i < 2; i++) {
+            struct problem p;
+            make_plain(&p, 0, 1.3);
+            p.c[0][0] = 1.1;
+            p.c[1][0] = -0.93713;
+            p.c[2][0] = i == 0 ? 0.2 : 1.0000003e9;
+            problem_free(&p);
+            problem_build(&p);
+            gap[i] = line(&p, MOEG_MIX_OUTPUT, tau).gap.value;
+            problem_free(&p);
+        }
+        assert_relative(gap[1], gap[0], 20 * EPS);
+    }
+}
+
 /* A mean a million deviations from the interface, felt because tau is as large: a trapezoid over the Gaussian. */
 static void far_from_the_interface(void **state)
 {
@@ -426,6 +465,14 @@ static void constant_difference_of_logits(void **state)
         assert_near(output.gap.value, (double)(mixed - square[0]), output.gap.quad_error);
         problem_free(&p);
     }
+    /* A bias so large that s varies by less than a part in 1e20 is the same. */
+    p.W[0] += 1;
+    p.b[0] = 1e25;
+    problem_build(&p);
+    const moeg_estimate cool = line(&p, MOEG_MIX_LOSS, 1e23).gap, warm = line(&p, MOEG_MIX_LOSS, 1e300).gap;
+    assert_relative(cool.value, warm.value * 2 / (1 + exp(100)), 100 * EPS);
+    assert_true(warm.value != 0);
+    problem_free(&p);
     /* A covariance without any variance across the interface is the same. */
     problem_draw(&p, 3, 2, 2, 1);
     const double singular[] = {1, -1, -1, 1};
@@ -626,6 +673,8 @@ int main(void)
         cmocka_unit_test(more_dimensions),
         cmocka_unit_test(tiny_and_huge_temperatures),
         cmocka_unit_test(exponentially_small_gaps),
+        cmocka_unit_test(squared_gates_far_from_gates),
+        cmocka_unit_test(a_far_teacher_costs_no_digits),
         cmocka_unit_test(far_from_the_interface),
         cmocka_unit_test(constant_difference_of_logits),
         cmocka_unit_test(a_masked_expert_leaves_no_gap),
