@@ -38,7 +38,7 @@ typedef struct moeg_risk_rows {
     double *below;                                  /* (K) a_k - a_(1) */
     double *contrast;                               /* (K m) f_k - f_best; 0 where k is masked */
     double *residual;                               /* (m) f_best - y */
-    double *depth;                                  /* (1) -Delta */
+    double *minus_margin;                           /* (1) -Delta */
     double *excess;                                 /* (K) |f_k - y|^2 - |f_best - y|^2: loss mixing */
     double *gate;                                   /* (K) scratch */
     double *values;                                 /* (1 + ntau): the hard risk, then the gaps, as given */
@@ -51,7 +51,7 @@ typedef struct moeg_risk_rows {
 /* Places the arrays from `base` on; returns the doubles they take. base may be NULL. */
 size_t moeg_risk_layout(const moeg_risk_context *c, size_t n, size_t stride, double *base, moeg_risk_rows *rows);
 
-/* From logits, outputs, target, best and margin to place, felt, below, contrast, residual and depth. */
+/* From logits, outputs, target, best and margin to place, felt, below, contrast, residual and minus_margin. */
 void moeg_risk_arrange(const moeg_risk_context *c, moeg_risk_rows *rows);
 
 /* From there to values, soft and weight. */

@@ -49,7 +49,7 @@ size_t moeg_risk_layout(const moeg_risk_context *c, size_t n, size_t stride, dou
     rows->below = take(base, &used, c->K * stride);
     rows->contrast = take(base, &used, c->K * c->m * stride);
     rows->residual = take(base, &used, c->m * stride);
-    rows->depth = take(base, &used, stride);
+    rows->minus_margin = take(base, &used, stride);
     rows->excess = take(base, &used, c->K * stride);
     rows->gate = take(base, &used, c->K * stride);
     rows->values = take(base, &used, (1 + c->ntau) * stride);
@@ -95,7 +95,7 @@ void moeg_risk_arrange(const moeg_risk_context *c, moeg_risk_rows *r)
     for (size_t i = 0; i < stride; i++) {
         /* Lanes past the end repeat the last row. */
         const size_t from = r->place[i < r->n ? i : r->n - 1], best = r->best[from];
-        r->depth[i] = -r->margin[from];
+        r->minus_margin[i] = -r->margin[from];
         for (size_t k = 0; k < K; k++)
             r->below[k * stride + i] = r->logits[k * stride + from] - r->logits[best * stride + from];
         for (size_t j = 0; j < m; j++) {
@@ -166,7 +166,7 @@ static void add_weights(const moeg_risk_rows *r, double tau, size_t first, size_
     double v[TILE], lane[2][MOEG_LANES] = {{0}};
     const size_t padded = moeg_round_lanes(count);
     for (size_t i = 0; i < padded; i++)
-        v[i] = i < count ? r->depth[first + i] / tau : -INFINITY;
+        v[i] = i < count ? r->minus_margin[first + i] / tau : -INFINITY;
     moeg_kernel_exp(padded, v, v);
     for (size_t i = 0; i < padded; i += MOEG_LANES)
         for (size_t l = 0; l < MOEG_LANES; l++) {

@@ -1,6 +1,7 @@
 /* Are the error bars of sampled risks right? Intervals against the tables, and coverage over seeds. */
 #include "limit/problem.h"
 #include "limit/reference.h"
+#include "support/coverage.h"
 
 static void copy(const struct reference *r, const char *of, const char *name, double *to)
 {
@@ -103,45 +104,66 @@ static void tables_lie_in_the_intervals(void **state)
     assert_in_range(check_table("gap_k3.csv"), 40, 56);
 }
 
-/* Of 1000 seeds fixed in advance, how many intervals at 95 % hold the truth, and is the error reported that of the
- * spread? Truth by the deterministic line. */
-static void intervals_cover(void **state)
+/* A problem at one temperature; quantities: hard risk, soft risk, gap. */
+struct question {
+    struct problem *p;
+    moeg_mixing mixing;
+    double tau;
+    uint64_t n;
+};
+
+static moeg_status ask(uint64_t seed, void *user, moeg_estimate *e)
+{
+    const struct question *q = user;
+    moeg_sampling s = moeg_sampling_default();
+    s.method = MOEG_METHOD_MC;
+    s.n = q->n;
+    s.seed = seed;
+    s.max_threads = 1;
+    return moeg_risk_curve(q->p->moe, q->p->teacher, q->p->law, q->mixing, 1, &q->tau, &s, e, e + 1, e + 2, NULL);
+}
+
+/* Coverage, size and bias over 1000 seeds; truth by the deterministic line. */
+static void error_bars_are_honest(void **state)
 {
     (void)state;
-    enum { SEEDS = 1000, QUANTITIES = 3 };
     struct problem p;
     problem_make(&p, 98, 2, 2, 2);
     for (int mixing = 0; mixing < 2; mixing++) {
-        const double tau = 0.4;
-        moeg_sampling s = moeg_sampling_default();
-        moeg_estimate truth[QUANTITIES], e[QUANTITIES];
-        size_t hits[QUANTITIES] = {0};
-        double spread[QUANTITIES] = {0}, reported[QUANTITIES] = {0}, fourth[QUANTITIES] = {0};
-        assert_ok(moeg_risk_curve(p.moe, p.teacher, p.law, (moeg_mixing)mixing, 1, &tau, &s, &truth[0], &truth[1],
-                                  &truth[2], NULL));
-        assert_int_equal(truth[0].method, MOEG_METHOD_LINE);
-        s.method = MOEG_METHOD_MC;
-        s.n = 2000;
-        s.max_threads = 1;
-        for (uint64_t seed = 0; seed < SEEDS; seed++) {
-            s.seed = 7919 * seed + 1;
-            assert_ok(
-                moeg_risk_curve(p.moe, p.teacher, p.law, (moeg_mixing)mixing, 1, &tau, &s, &e[0], &e[1], &e[2], NULL));
-            for (size_t q = 0; q < QUANTITIES; q++) {
-                const double square = (e[q].value - truth[q].value) * (e[q].value - truth[q].value);
-                hits[q] += e[q].lo <= truth[q].value && truth[q].value <= e[q].hi;
-                spread[q] += square / SEEDS;
-                fourth[q] += square * square / SEEDS;
-                reported[q] += e[q].std_error * e[q].std_error / SEEDS;
-            }
-        }
-        for (size_t q = 0; q < QUANTITIES; q++) {
-            /* 99.9 % band of Bin(1000, 0.95): 950 -+ 3.29 sqrt(47.5). */
-            assert_in_range(hits[q], 927, 973);
-            const double sd = sqrt((fourth[q] - spread[q] * spread[q]) / SEEDS) / spread[q];
-            assert_near(reported[q] / spread[q], 1, 4 * sd);
-        }
+        struct question q = {&p, (moeg_mixing)mixing, 0.4, 1000};
+        const moeg_sampling s = moeg_sampling_default();
+        moeg_estimate line[3];
+        assert_ok(moeg_risk_curve(p.moe, p.teacher, p.law, q.mixing, 1, &q.tau, &s, line, line + 1, line + 2, NULL));
+        assert_int_equal(line[0].method, MOEG_METHOD_LINE);
+        const double truths[] = {line[0].value, line[1].value, line[2].value};
+        assert_coverage(ask, &q, 3, truths, 0.95, 1000, COVERAGE_EXACT);
     }
+    problem_free(&p);
+}
+
+/* Where a sample can just tell a gap (it is worth 30 to 50 rows of equal weight), intervals are not far from nominal;
+ * where it cannot, there are none. Counting the rows within 45 tau alone, 30 of them would do, and 95 % would be 75 %.
+ */
+static void scarce_rows(void **state)
+{
+    (void)state;
+    struct problem p;
+    problem_make(&p, 98, 2, 2, 2);
+    const moeg_sampling s = moeg_sampling_default();
+    struct question q = {&p, MOEG_MIX_OUTPUT, 0.0081, 4000};
+    moeg_estimate line, e[3];
+    size_t hits = 0, told = 0;
+    assert_ok(moeg_risk_gap(p.moe, p.teacher, p.law, q.mixing, 1, &q.tau, &s, &line));
+    for (uint64_t seed = 0; seed < 1000; seed++)
+        if (ask(COVERAGE_SEED + seed, &q, e) == MOEG_OK) {
+            told++;
+            hits += e[2].lo <= line.value && line.value <= e[2].hi;
+        }
+    assert_in_range(told, 950, 1000);
+    assert_true((double)hits >= 0.92 * (double)told);
+    q.tau = 0.0009;
+    assert_status(ask(1, &q, e), MOEG_EUNABLE, "fewer than 30 do not tell a gap");
+    assert_true(e[2].contributing > 2 * MOEG_ENOUGH_UNITS && isinf(e[2].std_error));
     problem_free(&p);
 }
 
@@ -149,7 +171,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_lie_in_the_intervals),
-        cmocka_unit_test(intervals_cover),
+        cmocka_unit_test(error_bars_are_honest),
+        cmocka_unit_test(scarce_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
