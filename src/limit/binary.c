@@ -21,19 +21,34 @@ const char *moeg_binary_refusal(const moeg_router *router, const moeg_law *law)
     return NULL;
 }
 
-/* v' S v, v = w0 - w1 (S NULL: the identity), or 0 if that is within d epsilon of the magnitudes it was added from: v
- * has then no part along which X varies, to the rank rule of the law. */
+moeg_pair moeg_binary_image(size_t d, size_t i, const double *w0, const double *w1, const double *S, long double *size)
+{
+    moeg_pair sum = {0, 0};
+    *size = 0;
+    for (size_t j = S == NULL ? i : 0; j < (S == NULL ? i + 1 : d); j++) {
+        const moeg_pair v = moeg_pair_add((moeg_pair){w0[j], 0}, -(long double)w1[j], 0);
+        const moeg_pair term = moeg_pair_times(v, S == NULL ? 1 : S[i * d + j]);
+        sum = moeg_pair_add(sum, term.high, term.low);
+        *size += fabsl(term.high);
+    }
+    return sum;
+}
+
+/* v' S v, or 0 if that is within d epsilon of the magnitudes it was added from: v has then no part along which X
+ * varies, to the rank rule of the law. A small rest of large terms, of features that are nearly one, keeps its digits.
+ */
 static long double quadratic_form(size_t d, const double *w0, const double *w1, const double *S)
 {
-    long double sum = 0, size = 0;
-    for (size_t i = 0; i < d; i++)
-        for (size_t j = S == NULL ? i : 0; j < (S == NULL ? i + 1 : d); j++) {
-            const long double s = S == NULL ? 1 : S[i * d + j];
-            const long double term = ((long double)w0[i] - w1[i]) * s * ((long double)w0[j] - w1[j]);
-            sum += term;
-            size += fabsl(term);
-        }
-    return sum > (long double)d * DBL_EPSILON * size ? sum : 0;
+    moeg_pair sum = {0, 0};
+    long double size = 0, row;
+    for (size_t i = 0; i < d; i++) {
+        const moeg_pair v = moeg_pair_add((moeg_pair){w0[i], 0}, -(long double)w1[i], 0);
+        const moeg_pair image = moeg_binary_image(d, i, w0, w1, S, &row), term = moeg_pair_times(image, v.high);
+        sum = moeg_pair_add(sum, term.high, term.low + image.high * v.low);
+        size += fabsl(v.high) * row;
+    }
+    const long double form = sum.high + sum.low;
+    return form > (long double)d * DBL_EPSILON * size ? form : 0;
 }
 
 moeg_status moeg_binary_logit_init(const char *function, const moeg_router *router, const moeg_law *law,

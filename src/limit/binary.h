@@ -26,23 +26,39 @@ typedef struct moeg_binary_logit {
     long double z;         /* mean/deviation; 0 if constant. */
 } moeg_binary_logit;
 
-/* A sum as high + low, the rounding errors of its terms put aside in low: what is far from the origin cancels without
- * loss when two of them are subtracted. */
+/* A sum as high + low, the rounding errors of its terms put aside in low: what is far from the origin, or nearly
+ * singular, cancels without loss. */
 typedef struct moeg_pair {
     long double high, low;
 } moeg_pair;
 
-/* c + a.x. Exact products and sums, but for the rounding of low. */
+/* a + high + low, to the rounding of low. */
+static inline moeg_pair moeg_pair_add(moeg_pair a, long double high, long double low)
+{
+    const long double sum = a.high + high, back = sum - a.high;
+    return (moeg_pair){sum, a.low + (((a.high - (sum - back)) + (high - back)) + low)};
+}
+
+/* (a.high + a.low) x. */
+static inline moeg_pair moeg_pair_times(moeg_pair a, long double x)
+{
+    const long double product = a.high * x;
+    return (moeg_pair){product, fmal(a.high, x, -product) + a.low * x};
+}
+
+/* c + a.x. */
 static inline moeg_pair moeg_pair_affine(size_t d, const double *a, const double *x, double c)
 {
     moeg_pair s = {c, 0};
     for (size_t j = 0; j < d; j++) {
-        const long double product = (long double)a[j] * x[j], sum = s.high + product, back = sum - s.high;
-        s.low += ((s.high - (sum - back)) + (product - back)) + fmal(a[j], x[j], -product);
-        s.high = sum;
+        const moeg_pair term = moeg_pair_times((moeg_pair){a[j], 0}, x[j]);
+        s = moeg_pair_add(s, term.high, term.low);
     }
     return s;
 }
+
+/* Entry i of S v, v = w0 - w1 (S NULL: the identity), and in size the sum of its terms' magnitudes. */
+moeg_pair moeg_binary_image(size_t d, size_t i, const double *w0, const double *w1, const double *S, long double *size);
 
 static inline long double moeg_pair_difference(moeg_pair a, moeg_pair b)
 {

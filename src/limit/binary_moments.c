@@ -70,11 +70,13 @@ static void place_interface(const moeg_binary_logit *logit, const moeg_router *r
     const size_t d = moeg_router_dim(router);
     moeg_router_affine_parts(router, &W, &b);
     moeg_law_gaussian_parts(law, &mu, &S);
-    for (size_t j = 0; j < d; j++)
-        t->v[j] = (real)W[logit->near * d + j] - W[(1 - logit->near) * d + j];
-    multiply(d, S, t->v, t->direction);
-    for (size_t j = 0; j < d; j++)
-        t->direction[j] = logit->constant ? 0 : t->direction[j] / logit->deviation;
+    const double *near = W + logit->near * d, *far = W + (1 - logit->near) * d;
+    for (size_t j = 0; j < d; j++) {
+        real size;
+        const moeg_pair image = moeg_binary_image(d, j, near, far, S, &size);
+        t->v[j] = (real)near[j] - far[j];
+        t->direction[j] = logit->constant ? 0 : (image.high + image.low) / logit->deviation;
+    }
 }
 
 /* The forms of output j: rows, projections a - (a.direction) v/deviation, their images under S, and conditional means.

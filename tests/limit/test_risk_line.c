@@ -550,6 +550,31 @@ static void a_mean_far_from_the_origin(void **state)
     }
 }
 
+/* Two features that are one but for 2^-40: their difference, which decides, has the variance 2^-39 exactly, the small
+ * rest of four terms of order 1 that need 106 bits each. */
+static void features_that_are_nearly_one(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        struct problem p;
+        double slope;
+        problem_draw(&p, 700 + seed, 2, 2, 1);
+        const double spread = exp2(-40);
+        const double covariance[] = {1, 1 - spread, 1 - spread, 1};
+        memcpy(p.covariance, covariance, sizeof covariance);
+        p.mean[0] = p.mean[1] = p.W[2] = 0;
+        p.b[1] = p.b[0];
+        p.W[1] = -p.W[0];
+        p.W[3] = 1e-12 * p.W[0] * problem_number(seed, 1);
+        problem_build(&p);
+        /* v = (k, -k - e): v'Sv = e^2 + 2 k (k + e) spread. */
+        const long double k = p.W[0], e = p.W[3], variance = 2 * k * (k + e) * spread + e * e;
+        assert_ok(moeg_boundary_slope(p.router, p.law, &slope));
+        assert_relative(slope, (double)(2 / sqrtl(2 * 3.14159265358979323846L * variance)), 2 * EPS);
+        problem_free(&p);
+    }
+}
+
 /* The near expert is m, the far one gives `far`; both weigh the same where z = 0. */
 static void overflows_are_told(void **state)
 {
@@ -679,6 +704,7 @@ int main(void)
         cmocka_unit_test(constant_difference_of_logits),
         cmocka_unit_test(a_masked_expert_leaves_no_gap),
         cmocka_unit_test(a_mean_far_from_the_origin),
+        cmocka_unit_test(features_that_are_nearly_one),
         cmocka_unit_test(overflows_are_told),
         cmocka_unit_test(experts_may_be_swapped),
         cmocka_unit_test(errors_of_the_line),
