@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/interval.h"
+#include "base/job.h"
 #include "limit/binary.h"
 #include "limit/boundary_job.h"
 #include "limit/check.h"
@@ -61,15 +62,9 @@ static moeg_status run_sampling(const char *function, const moeg_router *router,
     moeg_status status = moeg_boundary_job_make(function, &job, router, law, nw, w, alpha != NULL, s);
     if (status == MOEG_OK)
         status = moeg_job_run(job, s, 0, moeg_job_blocks(job), &partial);
-    if (status >= 0) {
-        const moeg_status read = moeg_boundary_job_read(function, job, partial, s->level, mass, alpha, ties);
-        if (read < 0)
-            status = read;
-        else if (status == MOEG_ECANCELED)
-            moeg_fail(status, "%s: canceled by the progress callback", function);
-        else
-            status = read;
-    }
+    if (status >= 0)
+        status = moeg_sampled_status(function, status,
+                                     moeg_boundary_job_read(function, job, partial, s->level, mass, alpha, ties));
     moeg_partial_free(partial);
     moeg_job_free(job);
     return status;
@@ -135,10 +130,10 @@ moeg_status moeg_boundary_job_create(moeg_job **job, const moeg_router *router, 
     moeg_status status = moeg_check_pointer(function, "job", job);
     if (status == MOEG_OK)
         status = check_all(function, router, law, nw, w, 1, s);
+    if (status == MOEG_OK)
+        status = moeg_check_job_method(function, s);
     if (status != MOEG_OK)
         return status;
-    if (s->method == MOEG_METHOD_LINE)
-        return moeg_fail(MOEG_EUNSUPPORTED, "%s: a job samples rows: method must be auto or mc, got line", function);
     return moeg_boundary_job_make(function, job, router, law, nw, w, 1, s);
 }
 
@@ -155,6 +150,9 @@ moeg_status moeg_boundary_job_result(const moeg_job *job, const moeg_partial *pa
     if (c == NULL)
         return moeg_fail(MOEG_EINVAL, "%s: job must be one of boundary_job_create, got \"%s\"", function,
                          moeg_job_get_spec(job)->name);
+    if (!moeg_partial_fits(job, partial))
+        return moeg_fail(MOEG_EINVAL, "%s: partial must be a part of such a job as this: of its units and its grid",
+                         function);
     if ((status = moeg_check_level(function, level)) != MOEG_OK)
         return status;
     if (alpha != NULL && c->w[0] == 0)

@@ -63,6 +63,20 @@ moeg_status moeg_choose_line(const char *function, const char *refusal, moeg_met
     return MOEG_OK;
 }
 
+moeg_status moeg_check_job_method(const char *function, const moeg_sampling *s)
+{
+    if (s->method == MOEG_METHOD_LINE)
+        return moeg_fail(MOEG_EUNSUPPORTED, "%s: a job samples rows: method must be auto or mc, got line", function);
+    return MOEG_OK;
+}
+
+moeg_status moeg_sampled_status(const char *function, moeg_status run, moeg_status read)
+{
+    if (read >= 0 && run == MOEG_ECANCELED)
+        return moeg_fail(run, "%s: canceled by the progress callback", function);
+    return read;
+}
+
 uint64_t moeg_sample_units(const moeg_law *law, const moeg_sampling *s)
 {
     const uint64_t rows = moeg_law_rows(law);

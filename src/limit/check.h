@@ -22,6 +22,12 @@ moeg_status moeg_check_risk_objects(const char *function, const moeg_moe *moe, c
 /* Whether to use LINE: `refusal` is NULL if it applies, else why not. MOEG_EUNSUPPORTED if it was asked for by name. */
 moeg_status moeg_choose_line(const char *function, const char *refusal, moeg_method method, int *line);
 
+/* MOEG_OK, or MOEG_EUNSUPPORTED: a job's method is not LINE. */
+moeg_status moeg_check_job_method(const char *function, const moeg_sampling *s);
+
+/* The status of a sampled call, from those of its run (not an error) and of reading its results. */
+moeg_status moeg_sampled_status(const char *function, moeg_status run, moeg_status read);
+
 /* Units of a sampled run: the options' n, or each row of an empirical law once. */
 uint64_t moeg_sample_units(const moeg_law *law, const moeg_sampling *s);
 

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/interval.h"
+#include "base/job.h"
 #include "base/memory.h"
 #include "limit/binary.h"
 #include "limit/check.h"
@@ -91,15 +92,9 @@ static moeg_status run_sampling(const char *function, const moeg_moe *moe, const
     moeg_status status = moeg_risk_job_make(function, &job, moe, teacher, law, mixing, ntau, tau, s);
     if (status == MOEG_OK)
         status = moeg_job_run(job, s, 0, moeg_job_blocks(job), &partial);
-    if (status >= 0) {
-        const moeg_status read = moeg_risk_job_read(function, job, partial, s->level, hard, soft, gap, gap_covariance);
-        if (read < 0)
-            status = read;
-        else if (status == MOEG_ECANCELED)
-            moeg_fail(status, "%s: canceled by the progress callback", function);
-        else
-            status = read;
-    }
+    if (status >= 0)
+        status = moeg_sampled_status(
+            function, status, moeg_risk_job_read(function, job, partial, s->level, hard, soft, gap, gap_covariance));
     moeg_partial_free(partial);
     moeg_job_free(job);
     return status;
@@ -146,10 +141,10 @@ moeg_status moeg_risk_job_create(moeg_job **job, const moeg_moe *moe, const moeg
     moeg_status status = moeg_check_pointer(function, "job", job);
     if (status == MOEG_OK)
         status = check_all(function, moe, teacher, law, mixing, ntau, tau, s);
+    if (status == MOEG_OK)
+        status = moeg_check_job_method(function, s);
     if (status != MOEG_OK)
         return status;
-    if (s->method == MOEG_METHOD_LINE)
-        return moeg_fail(MOEG_EUNSUPPORTED, "%s: a job samples rows: method must be auto or mc, got line", function);
     return moeg_risk_job_make(function, job, moe, teacher, law, mixing, ntau, tau, s);
 }
 
@@ -165,6 +160,9 @@ moeg_status moeg_risk_job_result(const moeg_job *job, const moeg_partial *partia
     if (moeg_risk_context_of(job) == NULL)
         return moeg_fail(MOEG_EINVAL, "%s: job must be one of risk_job_create, got \"%s\"", function,
                          moeg_job_get_spec(job)->name);
+    if (!moeg_partial_fits(job, partial))
+        return moeg_fail(MOEG_EINVAL, "%s: partial must be a part of such a job as this: of its units and its grid",
+                         function);
     if ((status = moeg_check_level(function, level)) != MOEG_OK)
         return status;
     return moeg_risk_job_read(function, job, partial, level, hard, soft, gap, gap_covariance);

@@ -508,12 +508,16 @@ static void results_are_checked(void **state)
     const double w[] = {0.3, 0}, tau = 0.3;
     moeg_estimate e[2] = {{.value = 42}, {.value = 42}};
     moeg_job *job, *risk;
-    moeg_partial *partial;
+    moeg_partial *partial, *other;
     assert_ok(moeg_boundary_job_create(&job, p.router, p.law, 2, w, &s));
     assert_ok(moeg_risk_job_create(&risk, p.moe, p.teacher, p.law, MOEG_MIX_LOSS, 1, &tau, &s));
     assert_ok(moeg_job_run(job, &s, 0, moeg_job_blocks(job), &partial));
     assert_status(moeg_boundary_job_result(NULL, partial, 0.95, e, NULL, NULL), MOEG_EINVAL, "job must not be NULL");
     assert_status(moeg_boundary_job_result(job, NULL, 0.95, e, NULL, NULL), MOEG_EINVAL, "partial must not be NULL");
+    assert_ok(moeg_job_run(risk, &s, 0, 0, &other));
+    assert_status(moeg_boundary_job_result(job, other, 0.95, e, NULL, NULL), MOEG_EINVAL,
+                  "boundary_job_result: partial must be a part of such a job");
+    moeg_partial_free(other);
     assert_status(moeg_boundary_job_result(job, partial, 1, e, NULL, NULL), MOEG_EINVAL, "level must be in (0, 1)");
     assert_status(moeg_boundary_job_result(job, partial, 0.95, NULL, e, NULL), MOEG_EINVAL, "w[1] is 0");
     assert_status(moeg_boundary_job_result(risk, partial, 0.95, e, NULL, NULL), MOEG_EINVAL,

@@ -233,7 +233,8 @@ static void results_are_checked(void **state)
                       "risk_job_result: level must be in (0, 1)");
     assert_status(moeg_risk_job_result(NULL, partial, 0.9, NULL, NULL, &gap, NULL), MOEG_EINVAL, "job must not be");
     assert_status(moeg_risk_job_result(job, NULL, 0.9, NULL, NULL, &gap, NULL), MOEG_EINVAL, "partial must not be");
-    assert_int_equal(moeg_risk_job_result(job, other, 0.9, NULL, NULL, &gap, NULL), MOEG_EINVAL);
+    assert_status(moeg_risk_job_result(job, other, 0.9, NULL, NULL, &gap, NULL), MOEG_EINVAL,
+                  "risk_job_result: partial must be a part of such a job");
     assert_near(gap.value, 42, 0);
     assert_ok(moeg_risk_job_result(job, partial, 0.9, NULL, NULL, &gap, NULL));
     assert_near(gap.level, 0.9, 0);
