@@ -13,7 +13,7 @@ static const char summary[] =
     "exponent\n"
     "alpha(w), soft risk, hard risk and gap at each temperature, and the safe temperature: the largest tau* on the "
     "grid\n"
-    "such that |gap| <= 1 % of L_0 for every tau <= tau*.\n\n"
+    "such that |gap| <= 1 % of L_0 on these rows for every tau <= tau*.\n\n"
     "Features are all columns but the target, in the order of the file; logarithms come first, then standardising.\n"
     "Experts are affine, fitted by least squares inside each cell of the router. Columns of a file without names "
     "(.npy,\n"
@@ -152,6 +152,24 @@ static void print_gaps(const cooling *c, FILE *out)
     fprintf(out, "\nhard risk L_0 = %.9g, std. error %.3g; soft risks and gaps\n", c->hard.value, c->hard.std_error);
     table_print(t, out);
     table_free(t);
+    fputs("too few rows: fewer than 30, or such as weigh no more than 30 equal ones by exp(-margin/tau)\n"
+          "certificate: |gap| is at most the smaller of (K - 1) mean[D (2 R + D) exp(-margin/tau)] and 4 B (B + M) (K "
+          "- 1) C "
+          "tau,\nD the largest |f_k - f_best| of a row, R its |y - f_best|, B and M the largest |f_k| and |y| of all "
+          "rows\n",
+          out);
+}
+
+/* Of the temperatures called safe on the rows, the first at which two standard errors reach past 1 %. */
+static void print_doubt(const cooling *c, size_t safe, FILE *out)
+{
+    for (size_t t = 0; t < safe && !cooling_is_perfect(c); t++)
+        if (!(fabs(c->gap[t].value) + 2 * c->gap[t].std_error <= SAFE_SHARE * c->hard.value)) {
+            fprintf(out,
+                    "The rows do not show that of the population: at tau = %.6g |gap| + 2 std. errors is above 1 %%.\n",
+                    c->tau[t]);
+            return;
+        }
 }
 
 static void print_safe(const cooling *c, FILE *out)
@@ -163,9 +181,11 @@ static void print_safe(const cooling *c, FILE *out)
         fprintf(out, "\nsafe temperature: below the grid; at tau = %.6g the gap is %.4g %% of L_0\n", c->tau[0],
                 100 * c->gap[0].value / c->hard.value);
     else
-        fprintf(out, "\nsafe temperature: tau* = %.6g, %.4g of the %s%s\n", c->tau[safe - 1],
-                c->tau[safe - 1] / c->unit, unit_name(c, "median margin", "unit"),
-                safe == c->ntau ? " (the end of the grid: it may be higher)" : "");
+        fprintf(out,
+                "\nsafe temperature: tau* = %.6g, %.4g of the %s: the gap is at most 1 %% of L_0 up to there, %s\n",
+                c->tau[safe - 1], c->tau[safe - 1] / c->unit, unit_name(c, "median margin", "unit"),
+                safe == c->ntau ? "the end of the grid" : "and more at the next of the grid");
+    print_doubt(c, safe, out);
     fputs("Sums over the data are exact. Standard errors and intervals are those of the population that the rows were\n"
           "drawn from, independently, with router and experts held fixed.\n",
           out);

@@ -9,7 +9,7 @@ source_dir=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd) || exit 1
 # The runs: name of the output | program and arguments, from the top directory | claim.
 runs() {
     cat <<'END'
-tau_scaling|tau_scaling --family affine|Cooling a soft router to a hard one costs O(τ^α), with a known constant and a certified bound.
+tau_scaling|tau_scaling --family affine|Cooling a soft router to a hard one costs O(τ), with a known constant and a certified bound.
 boundary_mass|boundary_mass|The probability of a near tie is linear in its width, with the slope of the coarea formula.
 cooling_diamonds|cooling_report --data examples/data/diamonds.csv --target price --log carat,price --standardize --centroids 8|On the prices of diamonds: margins, boundary mass, its exponent, and the gap at each temperature.
 cooling_diabetes|cooling_report --data examples/data/diabetes.csv --target progression --standardize --centroids 4|On the progression of diabetes: the same, with few rows.
@@ -181,7 +181,7 @@ while IFS='|' read -r name command claim; do
         sed 's/^/    /' "$work/$name.out" "$work/$name.err"
     fi
     printf '<li><a href="#%s">%s</a> <span class="%s">%s</span></li>\n' "$name" "$name" "$class" "$verdict" >>"$work/list"
-    section "$name" "$command${quick:+ $quick}" "$claim" "$class" "$verdict" >>"$work/sections"
+    section "$name" "build/examples/$command${quick:+ $quick}" "$claim" "$class" "$verdict" >>"$work/sections"
 done <"$work/runs"
 
 version=$(awk '/define MOEG_VERSION_/ { printf "%s%s", dot, $3; dot = "." }' include/moegeom/version.h)

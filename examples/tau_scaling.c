@@ -153,6 +153,7 @@ static void print_table(const curves *c, FILE *out)
     }
     table_print(t, out);
     table_free(t);
+    fputs("too few rows: fewer than 30, or such as weigh no more than 30 equal ones by exp(-margin/tau)\n", out);
 }
 
 static void write_csv(const curves *c, const setting *o)
@@ -260,12 +261,17 @@ static int judge(const curves *c, FILE *out)
     verdict_check(&v, worst_ratio <= 1, "|gap/leading - 1| <= tau: at most %.3f tau, at tau = %.3g", worst_ratio,
                   worst_at);
     verdict_check(&v, worst_bound <= 1, "|gap| <= certified bound: at most %.3f of it", worst_bound);
-    if (fitted_order(c, &order) >= 2)
+    if (fitted_order(c, &order) < 2)
+        verdict_none(&v, "too few temperatures are low enough to fit the order alpha = 1");
+    else
         verdict_check(&v, fabs(order - 1) <= 0.01, "order over tau <= %g is alpha = 1: fitted %.6f", small_tau, order);
-    verdict_check(
-        &v, outside == 0,
-        "quadrature inside the sampled interval (99.9 %% for all together), where %llu rows felt tau: %zu of %zu",
-        (unsigned long long)enough_to_judge, judged - outside, judged);
+    if (judged == 0)
+        verdict_none(&v, "no temperature is felt by enough rows to hold the sample against the quadrature");
+    else
+        verdict_check(
+            &v, outside == 0,
+            "quadrature inside the sampled interval (99.9 %% for all together), where %llu rows felt tau: %zu of %zu",
+            (unsigned long long)enough_to_judge, judged - outside, judged);
     return verdict_end(&v);
 }
 

@@ -120,7 +120,7 @@ static void print_help(const char *program, const char *summary, const option_sp
         snprintf(head, sizeof head, "--%s%s%s", o->name, o->argument ? " " : "", o->argument ? o->argument : "");
         printf("  %-22s %s\n", head, o->help);
     }
-    printf("  %-22s %s\n\n", "--help", "print this and stop");
+    printf("  %-22s %s\n\n", "-h, --help", "print this and stop");
     printf("exit status: 0 if measurement and theory agree, 1 if they do not, 2 if the work could not be done\n");
 }
 
@@ -132,17 +132,18 @@ void read_options(int argc, char **argv, const char *summary, const option_spec 
         known[count] = (struct option){.name = options[count].name,
                                        .has_arg = options[count].kind == OPTION_FLAG ? no_argument : required_argument,
                                        .val = 256 + count};
-    known[count] = (struct option){.name = "help", .val = 256 + count};
+    known[count] = (struct option){.name = "help", .val = 'h'};
     opterr = 0;
-    for (int found; (found = getopt_long(argc, argv, ":", known, NULL)) != -1;) {
-        if (found == 256 + count) {
+    for (int found; (found = getopt_long(argc, argv, ":h", known, NULL)) != -1;) {
+        if (found == 'h') {
             print_help(argv[0], summary, options);
             exit(EXIT_SUCCESS);
         }
         if (found == ':')
             die("--%s: expected %s after it, got nothing", options[optopt - 256].name, options[optopt - 256].argument);
-        if (found == '?' && optopt >= 256)
-            die("--%s: expected no value, got \"%s\"", known[optopt - 256].name, argv[optind - 1]);
+        if (found == '?' && (optopt >= 256 || optopt == 'h'))
+            die("--%s: expected no value, got \"%s\"", optopt == 'h' ? "help" : known[optopt - 256].name,
+                argv[optind - 1]);
         if (found == '?' && optopt != 0)
             die("unknown option \"-%c\": expected one of those that --help lists", optopt);
         if (found == '?')

@@ -62,7 +62,7 @@ int cooling_judge(const cooling *c, FILE *out)
         if (c->bounded != NULL)
             check_certificate(&v, c, c->bounded, "4 B (B + M) (K - 1) C tau");
         else
-            fprintf(out, "  none  no certificate of the form C tau: %llu rows tie\n", (unsigned long long)c->ties);
+            verdict_none(&v, "no certificate of the form C tau: %llu rows tie", (unsigned long long)c->ties);
     }
     return verdict_end(&v);
 }

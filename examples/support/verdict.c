@@ -25,10 +25,22 @@ void verdict_check(verdict *v, int holds, const char *format, ...)
     snprintf(v->failed + used, sizeof v->failed - used, "%s%s", v->failures++ > 0 ? "; " : "", text);
 }
 
+void verdict_none(verdict *v, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("  none  ", v->out);
+    vfprintf(v->out, format, arguments);
+    fputc('\n', v->out);
+    va_end(arguments);
+}
+
 int verdict_end(verdict *v)
 {
     if (v->failures > 0)
         fprintf(v->out, "DISAGREES: %s\n", v->failed);
+    else if (v->checks == 0)
+        fputs("agrees with theory as far as it was put to a test: not at all\n", v->out);
     else
         fprintf(v->out, "agrees with theory: %zu of %zu checks hold\n", v->checks, v->checks);
     return v->failures > 0 ? EXIT_DISAGREES : EXIT_SUCCESS;

@@ -14,8 +14,9 @@ extern "C" {
 #endif
 
 /** A number with its error bar. There is no estimate without one, and no false zero: a sampled result to which fewer
- * than #MOEG_ENOUGH_UNITS units contributed gets a Clopper-Pearson interval where the quantity is a probability, else
- * infinite limits and an infinite std_error, and the call returns #MOEG_EUNABLE. */
+ * than #MOEG_ENOUGH_UNITS units contributed, or units that weigh no more than as many equal ones (risk.h), gets a
+ * Clopper-Pearson interval where the quantity is a probability, else infinite limits and an infinite std_error, and the
+ * call returns #MOEG_EUNABLE. */
 typedef struct moeg_estimate {
     double value;          /**< The estimate. NaN if no unit was finished (a canceled run). */
     double std_error;      /**< Standard error over units; 0 for a deterministic method; infinite where unknown. */

@@ -1,5 +1,19 @@
-/** @file
- * libmoegeom: the geometry of mixture-of-experts routing. This header is the one that users are promised. */
+/* libmoegeom: the geometry of mixture-of-experts routing. Include this header; the others may be rearranged. */
+
+/** @mainpage libmoegeom
+ *
+ * What happens when the soft router of a mixture of experts is cooled to a hard one. In the order of use:
+ *
+ * - law.h: the distribution of the input; router.h: logits, margins, gates; expert.h; moe.h: the mixture; teacher.h:
+ *   the regression function;
+ * - boundary.h: the boundary mass P(margin <= w); risk.h: soft risk, hard risk and the gap between them; leading.h and
+ *   bound.h: theory to hold against them;
+ * - centroids.h and profile.h: routers and experts fitted to data; csv.h and npy.h: files;
+ * - options.h, estimate.h, status.h: options, results and errors of all of these; job.h and stream.h: runs that are
+ *   cut, spread or extended, and the random numbers under them.
+ *
+ * "[theory: section]" in a comment is a section of docs/theory.md in the source tree. P1 is the work on boundary mass
+ * and the soft-to-hard limit whose results these are. */
 #ifndef MOEGEOM_MOEGEOM_H
 #define MOEGEOM_MOEGEOM_H
 

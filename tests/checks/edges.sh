@@ -4,7 +4,8 @@
 # Only the linear algebra and the guard see BLAS and LAPACKE, and public headers see of other libraries gsl_rng.h alone.
 set -eu
 cd "$1"
-chapters='base io model line limit fit dynamics tropical specialization mpi'
+chapters=$(sed -n 's/^set(MOEG_CHAPTERS \(.*\))$/\1/p' src/CMakeLists.txt)
+[ -n "$chapters" ] || { echo 'src/CMakeLists.txt: no list of chapters'; exit 1; }
 
 for directory in src/*/; do
     name=$(basename "$directory")

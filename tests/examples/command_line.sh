@@ -58,6 +58,7 @@ rows() { [ "$(wc -l <"$1")" -eq $(($2 + 1)) ] || { cp "$1" out; : >err; complain
 for name in tau_scaling boundary_mass cooling_report; do
     refuses 'unknown option "--frobnicate"' $name --frobnicate
     refuses 'unknown option "-x"' $name -x
+    refuses '--help: expected no value, got "--help=3"' $name --help=3
     refuses 'unexpected argument "stray"' $name stray
     refuses '--csv: expected FILE after it, got nothing' $name --csv
     refuses '--quick: expected no value' $name --quick=3
@@ -149,6 +150,11 @@ refuses 'expected a matrix with rows and columns in "flat.npy", got an array of 
 
 # Verdicts, and what the options do.
 agrees tau_scaling --quick
+agrees tau_scaling --n 5 --tau 0.1:1:3
+[ "$(grep -c '^  none  ' out)" -eq 2 ] || complain 'five rows and no small tau put sampling and order to no test'
+agrees cooling_report --data "$data/diabetes.csv" --target progression --standardize --centroids 4 --quick
+grep -q 'up to there, and more at the next of the grid$' out || complain 'the safe temperature ends inside the grid'
+grep -q 'The rows do not show that of the population: at tau = ' out || complain 'diabetes has too few rows to be sure'
 agrees boundary_mass --quick
 diabetes="cooling_report --data $data/diabetes.csv --target progression --standardize --quick"
 agrees $diabetes --centroids 4

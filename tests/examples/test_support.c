@@ -43,6 +43,21 @@ static void verdict_agrees(void **state)
 }
 
 /* Sentences longer than there is room for are cut, not written past it. */
+static void verdict_counts_no_untested_claim(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+    verdict v = verdict_begin(file);
+    verdict_none(&v, "rows: %d", 7);
+    assert_int_equal(verdict_end(&v), EXIT_SUCCESS);
+    fclose(file);
+    assert_non_null(strstr(text, "  none  rows: 7\n"));
+    assert_non_null(strstr(text, "not at all\n"));
+    free(text);
+}
+
 static void verdict_is_cut(void **state)
 {
     (void)state;
@@ -93,8 +108,11 @@ static void grid_is_geometric(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(verdict_says_what_fails), cmocka_unit_test(verdict_agrees),
-        cmocka_unit_test(verdict_is_cut),          cmocka_unit_test(table_in_columns),
+        cmocka_unit_test(verdict_says_what_fails),
+        cmocka_unit_test(verdict_agrees),
+        cmocka_unit_test(verdict_counts_no_untested_claim),
+        cmocka_unit_test(verdict_is_cut),
+        cmocka_unit_test(table_in_columns),
         cmocka_unit_test(grid_is_geometric),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
