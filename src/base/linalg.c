@@ -111,8 +111,38 @@ static moeg_status least_squares_result(const char *function, size_t n, size_t p
     return MOEG_OK;
 }
 
+/* One call of dgelsd: singular values up to `share` times the largest count as zero. Returns its info. */
+static lapack_int solve_least_squares(size_t m, size_t n, size_t p, const double *A, const double *B, double share,
+                                      least_squares *ls, lapack_int *rank)
+{
+    transpose(m, n, A, m, ls->A);
+    transpose(m, p, B, ls->rows_b, ls->B);
+    moeg_guard_enter();
+    const lapack_int info = LAPACKE_dgelsd_work(LAPACK_COL_MAJOR, (lapack_int)m, (lapack_int)n, (lapack_int)ls->cols_b,
+                                                ls->A, (lapack_int)m, ls->B, (lapack_int)ls->rows_b, ls->singular,
+                                                share, rank, ls->work, (lapack_int)ls->length, ls->iwork);
+    moeg_guard_leave();
+    return info;
+}
+
+/* Solves with the relative rule and, if a singular value that it kept is within the rounding, once more without those
+ * that are. dgelsd takes a share of 1 or more for none: where all of A is rounding, X is 0. */
+static lapack_int solve_above_rounding(size_t m, size_t n, size_t p, const double *A, const double *B, double rounding,
+                                       least_squares *ls, lapack_int *rank)
+{
+    const double share = (double)ls->rows_b * DBL_EPSILON;
+    const lapack_int info = solve_least_squares(m, n, p, A, B, share, ls, rank);
+    if (info != 0 || *rank == 0 || ls->singular[*rank - 1] > rounding)
+        return info;
+    if (ls->singular[0] > rounding && rounding / ls->singular[0] < 1)
+        return solve_least_squares(m, n, p, A, B, rounding / ls->singular[0], ls, rank);
+    memset(ls->B, 0, ls->rows_b * ls->cols_b * sizeof(double));
+    *rank = 0;
+    return info;
+}
+
 moeg_status moeg_linalg_least_squares(const char *function, size_t m, size_t n, size_t p, const double *A,
-                                      const double *B, double *X, size_t *rank)
+                                      const double *B, double rounding, double *X, size_t *rank)
 {
     least_squares ls = {0};
     lapack_int found = 0, info = 0;
@@ -123,16 +153,8 @@ moeg_status moeg_linalg_least_squares(const char *function, size_t m, size_t n, 
         status = moeg_check_finite_matrix(function, "B", m, p, B);
     if (status != MOEG_OK)
         goto cleanup;
-    if (m > 0 && n > 0) {
-        transpose(m, n, A, m, ls.A);
-        transpose(m, p, B, ls.rows_b, ls.B);
-        const double threshold = (double)ls.rows_b * DBL_EPSILON;
-        moeg_guard_enter();
-        info = LAPACKE_dgelsd_work(LAPACK_COL_MAJOR, (lapack_int)m, (lapack_int)n, (lapack_int)ls.cols_b, ls.A,
-                                   (lapack_int)m, ls.B, (lapack_int)ls.rows_b, ls.singular, threshold, &found, ls.work,
-                                   (lapack_int)ls.length, ls.iwork);
-        moeg_guard_leave();
-    }
+    if (m > 0 && n > 0)
+        info = solve_above_rounding(m, n, p, A, B, rounding, &ls, &found);
     if (info != 0)
         status = moeg_fail(MOEG_EFAILED, "%s: the SVD of a %zu x %zu matrix did not converge (dgelsd: %d)", function, m,
                            n, (int)info);

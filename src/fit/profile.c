@@ -4,6 +4,7 @@
 #include "base/linalg.h"
 #include "base/memory.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -14,8 +15,8 @@ typedef struct problem {
     const double *x, *y; /* (n x d), (n x m) */
     size_t *row;         /* (n) rows by cell, in order */
     size_t *start;       /* (K + 1) first entry of each cell in row */
-    double *features;    /* (most rows x d) contrasts of a cell */
-    double *outputs;     /* (most rows x m) */
+    double *features;    /* (most rows x d) contrasts of a cell, then its rows */
+    double *outputs;     /* (most rows x m) contrasts, then what the expert says */
     double *slopes;      /* (d x m) */
     double *transposed;  /* (m x d) */
     double *mean;        /* (d + m) of a cell, less its first row */
@@ -93,18 +94,40 @@ static void contrast(size_t r, size_t cols, const size_t *row, const double *val
     }
 }
 
-/* Sum of |output - slopes' feature|^2 over the contrasts: the same as over the centred rows. */
-static double residual(const problem *p, size_t contrasts)
+/* What rounding may have done to the contrasts: every x_ij is right to epsilon |x_ij| at best, so that a matrix of the
+ * norm sqrt(rows) epsilon max |x_ij| is not seen. Columns that are constant in the cell have contrasts of exactly 0. */
+static double rounding(const problem *p, size_t r, const size_t *row)
 {
-    double sum = 0;
-    for (size_t i = 0; i < contrasts; i++)
-        for (size_t o = 0; o < p->m; o++) {
-            double error = p->outputs[i * p->m + o];
-            for (size_t j = 0; j < p->d; j++)
-                error -= p->features[i * p->d + j] * p->slopes[j * p->m + o];
-            sum += error * error;
+    double largest = 0;
+    for (size_t j = 0; j < p->d; j++) {
+        double size = 0;
+        int varies = 0;
+        for (size_t i = 0; i < r; i++) {
+            const double x = p->x[row[i] * p->d + j];
+            size = fmax(size, fabs(x));
+            varies |= x < p->x[row[0] * p->d + j] || x > p->x[row[0] * p->d + j];
         }
-    return sum;
+        if (varies)
+            largest = fmax(largest, size);
+    }
+    return sqrt((double)r) * DBL_EPSILON * largest;
+}
+
+/* Sum over the cell of |y - f(x)|^2, f the expert as it is: its coefficients are rounded, and so is its arithmetic. */
+static moeg_status residual(problem *p, size_t r, const size_t *row, const moeg_expert *expert, double *sum)
+{
+    for (size_t i = 0; i < r; i++)
+        memcpy(p->features + i * p->d, p->x + row[i] * p->d, p->d * sizeof(double));
+    const moeg_status status = moeg_expert_forward(expert, r, p->features, p->outputs);
+    if (status != MOEG_OK)
+        return status;
+    *sum = 0;
+    for (size_t i = 0; i < r; i++)
+        for (size_t o = 0; o < p->m; o++) {
+            const double error = p->y[row[i] * p->m + o] - p->outputs[i * p->m + o];
+            *sum += error * error;
+        }
+    return MOEG_OK;
 }
 
 /* The expert of slopes and means: A = slopes', c = (y_0 + mean of y - y_0) - A (x_0 + mean of x - x_0). */
@@ -148,15 +171,16 @@ static moeg_status fit_cell(problem *p, size_t k, moeg_expert **expert, moeg_cel
     contrast(r, p->m, row, p->y, p->mean + p->d, p->outputs);
     if (!all_finite(contrasts * p->d, p->features) || !all_finite(contrasts * p->m, p->outputs))
         return fail_range(k);
-    moeg_status status =
-        moeg_linalg_least_squares(function, contrasts, p->d, p->m, p->features, p->outputs, p->slopes, &fit->rank);
+    moeg_status status = moeg_linalg_least_squares(function, contrasts, p->d, p->m, p->features, p->outputs,
+                                                   rounding(p, r, row), p->slopes, &fit->rank);
     if (status != MOEG_OK)
         return status;
     fit->deficient = fit->rank < p->d;
-    fit->residual = residual(p, contrasts);
     status = make_expert(p, row, expert);
-    /* The coefficients are ours: if the expert refuses them, they overflowed. */
-    return status == MOEG_EINVAL || !isfinite(fit->residual) ? fail_range(k) : status;
+    if (status == MOEG_OK)
+        status = residual(p, r, row, *expert, &fit->residual);
+    /* The coefficients are ours: if the expert refuses them, or its outputs, they overflowed. */
+    return status == MOEG_EINVAL || status == MOEG_ERANGE || !isfinite(fit->residual) ? fail_range(k) : status;
 }
 
 static moeg_status check_arguments(const moeg_router *router, size_t n, const double *x, size_t m, const double *y,

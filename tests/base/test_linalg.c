@@ -82,11 +82,11 @@ static void sizes_past_int_are_refused(void **state)
     assert_status(moeg_linalg_multiply("f", 1, big, 1, x, x, 0, y), MOEG_ERANGE, "columns");
     assert_status(moeg_linalg_multiply("f", 1, 1, big, x, x, 0, y), MOEG_ERANGE, "inner dimension");
     assert_status(moeg_linalg_factor("f", big, x, y, &rank), MOEG_ERANGE, "the dimension");
-    assert_status(moeg_linalg_least_squares("f", big, 1, 1, x, x, y, &rank), MOEG_ERANGE, "rows or columns");
-    assert_status(moeg_linalg_least_squares("f", 1, big, 1, x, x, y, &rank), MOEG_ERANGE, "rows or columns");
-    assert_status(moeg_linalg_least_squares("f", 1, 1, big, x, x, y, &rank), MOEG_ERANGE, "right-hand sides");
+    assert_status(moeg_linalg_least_squares("f", big, 1, 1, x, x, 0, y, &rank), MOEG_ERANGE, "rows or columns");
+    assert_status(moeg_linalg_least_squares("f", 1, big, 1, x, x, 0, y, &rank), MOEG_ERANGE, "rows or columns");
+    assert_status(moeg_linalg_least_squares("f", 1, 1, big, x, x, 0, y, &rank), MOEG_ERANGE, "right-hand sides");
     /* Each size fits, the workspace does not. */
-    assert_status(moeg_linalg_least_squares("f", 100000, 100000, 100000, x, x, y, &rank), MOEG_ERANGE,
+    assert_status(moeg_linalg_least_squares("f", 100000, 100000, 100000, x, x, 0, y, &rank), MOEG_ERANGE,
                   "the length of the least squares workspace must be at most 2147483647");
     assert_near(y[0], 0.75, 0);
     assert_int_equal(rank, 77);
@@ -276,7 +276,7 @@ static void least_squares_solves_the_normal_equations(void **state)
     fill(M * P, 6, B);
     for (size_t m = N + 4; m <= M; m += 17) {
         size_t rank;
-        assert_ok(moeg_linalg_least_squares("f", m, N, P, A, B, X, &rank));
+        assert_ok(moeg_linalg_least_squares("f", m, N, P, A, B, 0, X, &rank));
         assert_int_equal(rank, N);
         normal_equations(m, N, P, A, B, expected);
         /* cond(A)^2 is below 1e4 here. */
@@ -294,7 +294,7 @@ static void least_squares_takes_the_minimum_norm(void **state)
     fill(M * N, 7, A);
     fill(M * P, 8, B);
     size_t rank;
-    assert_ok(moeg_linalg_least_squares("f", M, N, P, A, B, X, &rank));
+    assert_ok(moeg_linalg_least_squares("f", M, N, P, A, B, 0, X, &rank));
     assert_int_equal(rank, M);
     for (size_t i = 0; i < M; i++)
         for (size_t j = 0; j < P; j++) {
@@ -329,7 +329,7 @@ static void least_squares_shares_between_equal_columns(void **state)
         B[i] = 2.385 * A[i * 3] - 0.7 * A[i * 3 + 1];
     }
     size_t rank;
-    assert_ok(moeg_linalg_least_squares("f", M, 3, 1, A, B, X, &rank));
+    assert_ok(moeg_linalg_least_squares("f", M, 3, 1, A, B, 0, X, &rank));
     assert_int_equal(rank, 2);
     assert_near(X[0], 2.385 / 2, 100 * EPS);
     assert_near(X[1], -0.7, 100 * EPS);
@@ -345,21 +345,38 @@ static void least_squares_rank_has_no_unit(void **state)
     for (size_t i = 0; i < 500; i++)
         B[i] = 2.385;
     size_t rank;
-    assert_ok(moeg_linalg_least_squares("f", 500, 2, 1, ones, B, X, &rank));
+    assert_ok(moeg_linalg_least_squares("f", 500, 2, 1, ones, B, 0, X, &rank));
     assert_int_equal(rank, 1);
     assert_near(X[0], 2.385 / 2, 100 * EPS);
     assert_near(X[1], 2.385 / 2, 100 * EPS);
     free(ones);
     const double small[] = {1e-9, 0, 0, 0, 1e-9, 0, 0, 0, 1e-9}, right[] = {3, 0, 0, 0, -5, 0, 0, 0, 7};
-    assert_ok(moeg_linalg_least_squares("f", 3, 3, 3, small, right, X, &rank));
+    assert_ok(moeg_linalg_least_squares("f", 3, 3, 3, small, right, 0, X, &rank));
     assert_int_equal(rank, 3);
     for (size_t i = 0; i < 9; i++)
         assert_near(X[i], right[i] * 1e9, 16 * EPS * 7e9);
     const double large[] = {1e300, 0, 0, 1e300}, unit[] = {1, 0, 0, 1};
-    assert_ok(moeg_linalg_least_squares("f", 2, 2, 2, large, unit, X, &rank));
+    assert_ok(moeg_linalg_least_squares("f", 2, 2, 2, large, unit, 0, X, &rank));
     assert_int_equal(rank, 2);
     assert_relative(X[0], 1e-300, 16 * EPS);
     assert_near(X[1], 0, 16 * EPS * 1e-300);
+}
+
+/* Singular values 3, 1e-3, 1e-6: the rounding decides how many of them count, down to none. */
+static void least_squares_leaves_out_what_is_rounding(void **state)
+{
+    (void)state;
+    const double A[] = {3, 0, 0, 0, 1e-3, 0, 0, 0, 1e-6}, B[] = {2.385, 0.7, -1.9};
+    const double rounding[] = {0, 1e-7, 1e-5, 1e-2, 2.999, 3, 1e9};
+    const size_t ranks[] = {3, 3, 2, 1, 1, 0, 0};
+    for (size_t s = 0; s < 7; s++) {
+        double X[3];
+        size_t rank;
+        assert_ok(moeg_linalg_least_squares("f", 3, 3, 1, A, B, rounding[s], X, &rank));
+        assert_int_equal(rank, ranks[s]);
+        for (size_t i = 0; i < 3; i++)
+            assert_near(X[i], i < rank ? B[i] / A[4 * i] : 0, 16 * EPS * 2e6);
+    }
 }
 
 static void least_squares_of_nothing_is_zero(void **state)
@@ -368,16 +385,16 @@ static void least_squares_of_nothing_is_zero(void **state)
     double X[] = {NAN, 3, NAN, 4};
     const double A[] = {1, 2}, zero[] = {0, 0};
     size_t rank = 77;
-    assert_ok(moeg_linalg_least_squares("f", 0, 2, 2, NULL, NULL, X, &rank));
+    assert_ok(moeg_linalg_least_squares("f", 0, 2, 2, NULL, NULL, 0, X, &rank));
     assert_int_equal(rank, 0);
     for (size_t i = 0; i < 4; i++)
         assert_near(X[i], 0, 0);
-    assert_ok(moeg_linalg_least_squares("f", 2, 0, 1, NULL, A, NULL, &rank));
+    assert_ok(moeg_linalg_least_squares("f", 2, 0, 1, NULL, A, 0, NULL, &rank));
     assert_int_equal(rank, 0);
-    assert_ok(moeg_linalg_least_squares("f", 2, 1, 1, zero, A, X, &rank));
+    assert_ok(moeg_linalg_least_squares("f", 2, 1, 1, zero, A, 0, X, &rank));
     assert_int_equal(rank, 0);
     assert_near(X[0], 0, 0);
-    assert_ok(moeg_linalg_least_squares("f", 1, 2, 0, A, NULL, NULL, &rank));
+    assert_ok(moeg_linalg_least_squares("f", 1, 2, 0, A, NULL, 0, NULL, &rank));
     assert_int_equal(rank, 1);
 }
 
@@ -394,14 +411,14 @@ static void least_squares_screens_its_input(void **state)
             char text[64];
             ones[i] = bad[b];
             snprintf(text, sizeof text, "f: A[%zu, %zu] must be finite", i / 3, i % 3);
-            assert_status(moeg_linalg_least_squares("f", 3, 3, 1, ones, B, X, &rank), MOEG_EINVAL, text);
+            assert_status(moeg_linalg_least_squares("f", 3, 3, 1, ones, B, 0, X, &rank), MOEG_EINVAL, text);
             ones[i] = 1;
             B[i / 3] = bad[b];
             snprintf(text, sizeof text, "f: B[%zu, 0] must be finite", i / 3);
-            assert_status(moeg_linalg_least_squares("f", 3, 3, 1, ones, B, X, &rank), MOEG_EINVAL, text);
+            assert_status(moeg_linalg_least_squares("f", 3, 3, 1, ones, B, 0, X, &rank), MOEG_EINVAL, text);
         }
     const double tiny[] = {1e-200}, huge[] = {1e200};
-    assert_status(moeg_linalg_least_squares("f", 1, 1, 1, tiny, huge, X, &rank), MOEG_ERANGE,
+    assert_status(moeg_linalg_least_squares("f", 1, 1, 1, tiny, huge, 0, X, &rank), MOEG_ERANGE,
                   "f: the least squares solution overflows at [0, 0]");
     assert_near(X[0] + X[1] + X[2], 0.6, 2 * EPS);
     assert_int_equal(rank, 77);
@@ -425,7 +442,7 @@ static moeg_status least_squares_scenario(void *user)
     const double A[] = {2, 1, 1, 2, 3, 1}, B[] = {1, 2, 3};
     double X[2] = {NAN, NAN};
     size_t rank = 77;
-    const moeg_status status = moeg_linalg_least_squares("f", 3, 2, 1, A, B, X, &rank);
+    const moeg_status status = moeg_linalg_least_squares("f", 3, 2, 1, A, B, 0, X, &rank);
     if (status != MOEG_OK)
         assert_true(isnan(X[0]) && isnan(X[1]) && rank == 77);
     return status;
@@ -457,6 +474,7 @@ int main(void)
         cmocka_unit_test(least_squares_takes_the_minimum_norm),
         cmocka_unit_test(least_squares_shares_between_equal_columns),
         cmocka_unit_test(least_squares_rank_has_no_unit),
+        cmocka_unit_test(least_squares_leaves_out_what_is_rounding),
         cmocka_unit_test(least_squares_of_nothing_is_zero),
         cmocka_unit_test(least_squares_screens_its_input),
         cmocka_unit_test(every_allocation_may_fail),
