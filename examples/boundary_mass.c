@@ -57,6 +57,7 @@ static setting read_setting(int argc, char **argv)
     if (o.quick && !o.n_given)
         o.s.n = 1 << 17;
     plot_require(o.plot);
+    output_distinct("csv", o.csv, "plot", o.plot);
     return o;
 }
 

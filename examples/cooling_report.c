@@ -15,10 +15,14 @@ static const char summary[] =
     "grid\n"
     "such that |gap| <= 1 % of L_0 on these rows for every tau <= tau*.\n\n"
     "Features are all columns but the target, in the order of the file; logarithms come first, then standardising.\n"
+    "All is computed on features less their column means (a router's bias becomes b + W mean), which changes nothing\n"
+    "but the rounding: data may lie far from the origin.\n"
     "Experts are affine, fitted by least squares inside each cell of the router. Columns of a file without names "
     "(.npy,\n"
     "or CSV without header) are c0, c1, …; rows are counted from 1, the header not among them. Default grids are\n"
-    "multiples of the median margin, 1e-4 to 10 (where that is 0 or infinite: of the mean of the positive margins).";
+    "multiples of the median margin, 1e-4 to 10 (where that is 0 or infinite: of the mean of the positive margins), "
+    "as\n"
+    "far as they are from 1e-300 to 1e300.";
 
 static cooling_options read_setting(int argc, char **argv)
 {
@@ -58,6 +62,11 @@ static cooling_options read_setting(int argc, char **argv)
     if (o.target == NULL && o.tau.count > 0)
         die("--tau: expected with a target only, got it with --target none");
     plot_require(o.plot);
+    output_distinct("csv", o.csv, "data", o.data);
+    output_distinct("csv", o.csv, "router", o.router);
+    output_distinct("csv", o.csv, "plot", o.plot);
+    output_distinct("plot", o.plot, "data", o.data);
+    output_distinct("plot", o.plot, "router", o.router);
     return o;
 }
 

@@ -2,10 +2,12 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MOST_OPTIONS = 32, MOST_POINTS = 10000 };
 
@@ -55,7 +57,8 @@ static int parse_grid(const char *text, grid *g)
         !parse_digits(second + 1, &count) || count < 1 || count > MOST_POINTS)
         return 0;
     found.count = (size_t)count;
-    if (!(found.lo >= 1e-300 && found.lo <= found.hi && found.hi <= 1e300) || (count == 1) != (found.lo == found.hi))
+    if (!(found.lo >= LEAST_GRID && found.lo <= found.hi && found.hi <= MOST_GRID) ||
+        (count == 1) != (found.lo == found.hi))
         return 0;
     *g = found;
     return 1;
@@ -124,10 +127,38 @@ static void print_help(const char *program, const char *summary, const option_sp
     printf("exit status: 0 if measurement and theory agree, 1 if they do not, 2 if the work could not be done\n");
 }
 
+/* At exit: what was printed may be lost only now, when the last of it is written. */
+static void close_standard_output(void)
+{
+    errno = 0;
+    const int lost = ferror(stdout) != 0;
+    if (fclose(stdout) != 0 || lost) {
+        fprintf(stderr, "error: cannot write to standard output%s%s\n", errno != 0 ? ": " : "",
+                errno != 0 ? strerror(errno) : "");
+        _Exit(EXIT_CANNOT);
+    }
+    if (ferror(stderr))
+        _Exit(EXIT_CANNOT);
+}
+
+/* A standard stream that is closed would share its number with the next file opened, and print into that. */
+static void require_standard_streams(void)
+{
+    while (fcntl(STDIN_FILENO, F_GETFD) < 0 && open("/dev/null", O_RDONLY) >= 0)
+        continue;
+    if (fcntl(STDOUT_FILENO, F_GETFD) < 0)
+        die("cannot write to standard output: %s", strerror(errno));
+    while (fcntl(STDERR_FILENO, F_GETFD) < 0 && open("/dev/null", O_WRONLY) >= 0)
+        continue;
+    if (atexit(close_standard_output) != 0)
+        die("cannot have standard output closed at the end");
+}
+
 void read_options(int argc, char **argv, const char *summary, const option_spec *options)
 {
     struct option known[MOST_OPTIONS] = {{NULL, 0, NULL, 0}};
     int count = 0;
+    require_standard_streams();
     for (; options[count].name != NULL && count < MOST_OPTIONS - 2; count++)
         known[count] = (struct option){.name = options[count].name,
                                        .has_arg = options[count].kind == OPTION_FLAG ? no_argument : required_argument,

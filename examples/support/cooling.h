@@ -36,6 +36,7 @@ typedef struct cooling {
     moeg_expert **experts;
     moeg_estimate hard, *soft, *gap;
     double B, M;     /* largest |f_k(x_i)| and |y_i| */
+    double rounding; /* what rounding may make of an output, at most */
     double *bounded; /* (ntau) certificate from C; NULL if margins tie */
     double *moment;  /* (ntau) certificate from margins and outputs */
 } cooling;

@@ -45,9 +45,8 @@ static void check_risks(verdict *v, const cooling *c)
     }
     verdict_check(v, worst <= slack, "L_tau - L_0 is the gap summed row by row: off by at most %.2g of the risks",
                   worst);
-    /* f is evaluated in rounded arithmetic on outputs of size B. */
-    const double off = fabs(c->hard.value - residual), size = fmax(c->B, c->M);
-    const double allowed = 1e-9 * residual + 1e3 * DBL_EPSILON * size * (sqrt(residual) + 1e3 * DBL_EPSILON * size);
+    const double off = fabs(c->hard.value - residual);
+    const double allowed = 1e-9 * residual + c->rounding * (sqrt(residual) + c->rounding);
     verdict_check(v, off <= allowed, "L_0 is the residual of the fitted experts: %.9g and %.9g", c->hard.value,
                   residual);
 }

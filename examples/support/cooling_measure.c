@@ -14,7 +14,7 @@ static int ascending(const void *left, const void *right)
 static moeg_router *make_router(const cooling_options *o, const dataset *data)
 {
     if (o->router != NULL)
-        return router_read(o->router, data->d);
+        return router_read(o->router, data->d, data->mean);
     moeg_router *router;
     double *centroids = allocate(o->centroids * data->d, sizeof *centroids);
     const moeg_status status = moeg_centroids(data->n, data->d, data->x, o->centroids, o->seed, centroids, NULL, NULL);
@@ -99,6 +99,29 @@ static void moment_certificate(cooling *c)
     free(choice);
 }
 
+/* Outputs are right to some thousand roundings of the largest sum_j |A_j x_j| + |c|, whose terms may cancel, and to
+ * those roundings of the data that the slopes magnify. */
+static void measure_rounding(cooling *c)
+{
+    const size_t n = c->data.n, d = c->data.d;
+    double *A = allocate(d, sizeof *A), size = c->M, far = 0;
+    for (size_t k = 0; k < c->K; k++) {
+        double intercept, away = 0;
+        require(moeg_expert_affine_form(c->experts[k], A, &intercept));
+        for (size_t i = 0; i < n; i++) {
+            double sum = fabs(intercept);
+            for (size_t j = 0; j < d; j++)
+                sum += fabs(A[j] * c->data.x[i * d + j]);
+            size = fmax(size, sum);
+        }
+        for (size_t j = 0; j < d; j++)
+            away += fabs(A[j] * c->data.origin[j]);
+        far = fmax(far, away);
+    }
+    c->rounding = DBL_EPSILON * (1e3 * size + far);
+    free(A);
+}
+
 static void measure_risks(cooling *c, moeg_sampling *s)
 {
     moeg_moe *moe;
@@ -119,6 +142,21 @@ static void measure_risks(cooling *c, moeg_sampling *s)
     moeg_teacher_free(teacher);
     moment_certificate(c);
     bounded_certificate(c);
+    measure_rounding(c);
+}
+
+/* The grid asked for, or the usual multiples of the unit as far as they are temperatures that the library takes. */
+static double *make_grid(const cooling *c, const cooling_options *o, grid asked, size_t *count)
+{
+    if (asked.count == 0) {
+        asked = (grid){fmax(1e-4 * c->unit, LEAST_GRID), fmin(10 * c->unit, MOST_GRID), o->quick ? 11 : 26};
+        if (!(asked.lo < asked.hi))
+            die("--tau, --w: expected grids from %g to %g, since the default grids, multiples of the median margin %g, "
+                "are out of this range",
+                LEAST_GRID, MOST_GRID, c->median);
+    }
+    *count = asked.count;
+    return grid_values(asked);
 }
 
 cooling cooling_measure(const cooling_options *o)
@@ -135,14 +173,10 @@ cooling cooling_measure(const cooling_options *o)
     measure_margins(&c);
     moeg_sampling s = moeg_sampling_default();
     s.max_threads = o->threads;
-    const grid usual = {1e-4 * c.unit, 10 * c.unit, o->quick ? 11 : 26};
-    const grid w = o->w.count > 0 ? o->w : usual, tau = o->tau.count > 0 ? o->tau : usual;
-    c.nw = w.count;
-    c.w = grid_values(w);
+    c.w = make_grid(&c, o, o->w, &c.nw);
     measure_mass(&c, &s);
     if (o->target != NULL) {
-        c.ntau = tau.count;
-        c.tau = grid_values(tau);
+        c.tau = make_grid(&c, o, o->tau, &c.ntau);
         measure_risks(&c, &s);
     }
     return c;
@@ -170,9 +204,7 @@ void cooling_free(cooling *c)
 
 int cooling_is_perfect(const cooling *c)
 {
-    /* Outputs are right to some thousand roundings of the data's size. */
-    const double rounding = 1e3 * DBL_EPSILON * fmax(c->B, c->M);
-    return c->hard.value <= rounding * rounding;
+    return sqrt(c->hard.value) <= c->rounding;
 }
 
 size_t cooling_safe(const cooling *c)

@@ -64,12 +64,12 @@ static matrix read_matrix(const char *option, const char *path)
     return m;
 }
 
-static void require_finite(const matrix *m, const char *path)
+static void require_finite(const matrix *m, const char *option, const char *path)
 {
     for (size_t i = 0; i < m->rows; i++)
         for (size_t j = 0; j < m->cols; j++)
             if (!isfinite(m->values[i * m->cols + j]))
-                die("--data: expected finite numbers in \"%s\", got %g in row %zu of column %s", path,
+                die("--%s: expected finite numbers in \"%s\", got %g in row %zu of column %s", option, path,
                     m->values[i * m->cols + j], i + 1, m->names[j]);
 }
 
@@ -105,38 +105,69 @@ static void take_logs(matrix *m, const char *logs)
     free(taken);
 }
 
+/* {count, mean, sum of squared deviations} of column j of the features, in units of 2^exponent: the power of two that
+ * makes the largest value less than 1, so that no square overflows, and none is lost that counts. */
+static int column_moments(const dataset *data, size_t j, double *state)
+{
+    double *column = allocate(data->n, sizeof *column), largest = 0;
+    int exponent;
+    for (size_t i = 0; i < data->n; i++)
+        largest = fmax(largest, fabs(data->x[i * data->d + j]));
+    frexp(largest, &exponent);
+    for (size_t i = 0; i < data->n; i++)
+        column[i] = ldexp(data->x[i * data->d + j], -exponent);
+    state[0] = state[1] = state[2] = 0;
+    require(moeg_moments_add(1, data->n, data->n, column, state));
+    free(column);
+    return exponent;
+}
+
+/* Subtracts the mean of column j. A column so wide that this overflows stays as it is. */
+static void centre_column(dataset *data, size_t j)
+{
+    double state[3];
+    const int exponent = column_moments(data, j, state);
+    const double mean = ldexp(state[1], exponent);
+    for (size_t i = 0; i < data->n; i++)
+        if (!isfinite(data->x[i * data->d + j] - mean))
+            return;
+    for (size_t i = 0; i < data->n; i++)
+        data->x[i * data->d + j] -= mean;
+    data->mean[j] = data->origin[j] = mean;
+}
+
 /* Standardises column j of the (n x d) features. */
 static void standardize_column(dataset *data, size_t j, const char *name)
 {
-    double *column = allocate(data->n, sizeof *column), state[3] = {0};
+    double state[3];
     int varies = 0;
-    for (size_t i = 0; i < data->n; i++) {
-        column[i] = data->x[i * data->d + j];
-        varies |= column[i] != column[0];
-    }
-    if (!varies)
-        die("--standardize: expected columns that vary, got %g in every row of column %s", column[0], name);
-    /* {count, mean, sum of squared deviations}. */
-    require(moeg_moments_add(1, data->n, data->n, column, state));
-    const double deviation = sqrt(state[2] / state[0]);
-    if (!(deviation > 0 && isfinite(deviation)))
-        die("--standardize: expected a standard deviation in the range of double precision, got %g in column %s",
-            deviation, name);
     for (size_t i = 0; i < data->n; i++)
-        data->x[i * data->d + j] = (column[i] - state[1]) / deviation;
-    free(column);
+        varies |= data->x[i * data->d + j] != data->x[j];
+    if (!varies)
+        die("--standardize: expected columns that vary, got %g in every row of column %s", data->x[j], name);
+    const int exponent = column_moments(data, j, state);
+    const double deviation = sqrt(state[2] / state[0]);
+    if (!(deviation > 0))
+        die("--standardize: expected a standard deviation above 0 to rounding, got 0 in column %s", name);
+    for (size_t i = 0; i < data->n; i++) {
+        double *value = &data->x[i * data->d + j];
+        *value = (ldexp(*value, -exponent) - state[1]) / deviation;
+    }
+    data->origin[j] = state[1] / deviation;
 }
 
 dataset dataset_read(const char *path, const char *target, const char *logs, int standardize)
 {
     matrix m = read_matrix("data", path);
-    require_finite(&m, path);
+    require_finite(&m, "data", path);
     take_logs(&m, logs);
     const size_t at = target != NULL ? find_column(&m, "target", target, strlen(target)) : m.cols;
     dataset data = {.n = m.rows, .d = m.cols - (target != NULL)};
     if (data.d == 0)
         die("--data: expected a column besides the target in \"%s\", got none", path);
     data.x = allocate(data.n * data.d, sizeof(double));
+    data.mean = allocate(data.d, sizeof(double));
+    data.origin = allocate(data.d, sizeof(double));
     if (target != NULL)
         data.y = allocate(data.n, sizeof(double));
     for (size_t i = 0; i < m.rows; i++)
@@ -147,8 +178,11 @@ dataset dataset_read(const char *path, const char *target, const char *logs, int
             else
                 data.x[i * data.d + j - (j > at)] = value;
         }
-    for (size_t j = 0; j < data.d && standardize; j++)
-        standardize_column(&data, j, m.names[j + (j >= at)]);
+    for (size_t j = 0; j < data.d; j++)
+        if (standardize)
+            standardize_column(&data, j, m.names[j + (j >= at)]);
+        else
+            centre_column(&data, j);
     free_matrix(&m);
     return data;
 }
@@ -156,10 +190,12 @@ dataset dataset_read(const char *path, const char *target, const char *logs, int
 void dataset_free(dataset *data)
 {
     free(data->x);
+    free(data->mean);
+    free(data->origin);
     free(data->y);
 }
 
-moeg_router *router_read(const char *path, size_t d)
+moeg_router *router_read(const char *path, size_t d, const double *mean)
 {
     matrix m = read_matrix("router", path);
     if (m.named)
@@ -167,10 +203,18 @@ moeg_router *router_read(const char *path, size_t d)
     if (m.cols != d + 1)
         die("--router: expected rows of %zu numbers in \"%s\" (%zu weights, then the bias), got rows of %zu", d + 1,
             path, d, m.cols);
+    require_finite(&m, "router", path);
     double *W = allocate(m.rows * d, sizeof *W), *b = allocate(m.rows, sizeof *b);
     for (size_t k = 0; k < m.rows; k++) {
         memcpy(W + k * d, m.values + k * m.cols, d * sizeof *W);
-        b[k] = m.values[k * m.cols + d];
+        long double bias = m.values[k * m.cols + d];
+        for (size_t j = 0; j < d; j++)
+            bias += (long double)W[k * d + j] * mean[j];
+        b[k] = (double)bias;
+        if (!isfinite(b[k]))
+            die("--router: expected logits in the range of double precision at the mean of the rows, got more in row "
+                "%zu of \"%s\"",
+                k + 1, path);
     }
     moeg_router *router;
     if (moeg_router_affine_create(&router, m.rows, d, W, b) != MOEG_OK)

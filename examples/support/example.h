@@ -26,6 +26,10 @@ void *allocate(size_t count, size_t size);
 
 /* cli.c */
 
+/* The range of the temperatures and widths that the library takes. */
+#define LEAST_GRID 1e-300
+#define MOST_GRID 1e300
+
 /* A geometric grid lo, …, hi of `count` values; count = 0: none was given. */
 typedef struct grid {
     double lo, hi;
@@ -52,7 +56,8 @@ typedef struct option_spec {
 } option_spec;
 
 /* Reads the command line into the options' values; the list ends with a name of NULL. Anything that does not fit ends
- * the program with one sentence; --help prints the summary and the options and exits with 0. */
+ * the program with one sentence; --help prints the summary and the options and exits with 0. From here on the program
+ * ends with EXIT_CANNOT and a sentence if its standard output is lost, whatever status it returns. */
 void read_options(int argc, char **argv, const char *summary, const option_spec *options);
 
 /* The values of a grid, to be freed. */
@@ -63,17 +68,24 @@ double *grid_values(grid g);
 /* Where people read: standard output, or standard error where the CSV goes to standard output. */
 FILE *report_stream(const char *csv);
 
-/* A file under a temporary name beside `path` (a path that is there and no regular file is opened itself). */
+/* A file under a temporary name beside `path`, where links are followed (a path that is there and no regular file is
+ * opened itself). A file that is there keeps its permissions, and is refused if they forbid writing. */
 typedef struct output {
     FILE *file;
     const char *path;
-    char *temporary; /* NULL: `path` itself */
+    char *target, *temporary; /* NULL: `path` itself */
 } output;
+
+/* Fails if both are there and the same regular file: asked before the work begins. NULLs are fine. */
+void output_distinct(const char *option, const char *path, const char *other_option, const char *other);
 
 output output_open(const char *path);
 
 /* Closes it and gives it its name; fails with the system's reason. */
 void output_commit(output *o);
+
+/* Gives it up: what was at `path` stays. */
+void output_discard(output *o);
 
 /* table.c */
 

@@ -37,8 +37,11 @@ plot plot_begin(const char *path, int width, int height)
     signal(SIGPIPE, SIG_IGN);
     fflush(NULL);
     p.gnuplot = popen("gnuplot -d", "w");
-    if (p.gnuplot == NULL)
-        die("--plot: cannot start gnuplot: %s", strerror(errno));
+    if (p.gnuplot == NULL) {
+        const int error = errno;
+        output_discard(&p.svg);
+        die("--plot: cannot start gnuplot: %s", strerror(error));
+    }
     fprintf(p.gnuplot, "set terminal svg size %d,%d font 'Helvetica,14' background '#ffffff' enhanced\nset output ",
             width, height);
     plot_text(&p, p.svg.temporary != NULL ? p.svg.temporary : path);
@@ -77,8 +80,7 @@ void plot_end(plot *p)
 {
     fprintf(p->gnuplot, "unset output\n");
     if (pclose(p->gnuplot) != 0) {
-        if (p->svg.temporary != NULL)
-            remove(p->svg.temporary);
+        output_discard(&p->svg);
         die("--plot: gnuplot could not draw \"%s\"", p->svg.path);
     }
     output_commit(&p->svg);

@@ -126,9 +126,6 @@ printf 'a,b\n1,2\n3,inf\n' >inf.csv
 refuses 'got inf in row 2 of column b' cooling_report --data inf.csv --target b --centroids 2
 printf 'y\n1\n2\n' >one.csv
 refuses '--data: expected a column besides the target' cooling_report --data one.csv --target y --centroids 2
-printf 'a,y\n1e-300,1\n2e-300,4\n' >tiny.csv
-refuses '--standardize: expected a standard deviation in the range' cooling_report --data tiny.csv --target y \
-    --centroids 2 --standardize
 refuses '--router: ' $report --router missing.csv
 printf '1,2\n3,4\n' >narrow.csv
 refuses '--router: expected rows of 3 numbers in "narrow.csv" (2 weights, then the bias), got rows of 2' $report \
@@ -138,7 +135,7 @@ refuses '--router: expected no header in "header.csv"' $report --router header.c
 printf '1,2,3\n' >single.csv
 refuses '--router: router_affine: K must be at least 2, got 1' $report --router single.csv
 printf '1,nan,3\n1,2,3\n' >bad.csv
-refuses '--router: router_affine: ' $report --router bad.csv
+refuses '--router: expected finite numbers in "bad.csv", got nan in row 1 of column c1' $report --router bad.csv
 printf '1,2,3\n1,2,3\n1,2,3\n1,2,3\n1,2,3\n' >many.csv
 refuses '--router: expected at most as many experts as rows, 4, got 5' $report --router many.csv
 printf 'not an array' >bad.npy
@@ -147,6 +144,74 @@ printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '<f8', 'fortran_order': Fa
 printf '\000\000\000\000\000\000\360\077\000\000\000\000\000\000\000\100' >>flat.npy
 refuses 'expected a matrix with rows and columns in "flat.npy", got an array of 1 dimensions and 2 values' \
     cooling_report --data flat.npy --target c0 --centroids 2
+
+# Outputs: what is there keeps its permissions, links are followed, and no input is overwritten.
+cp some.csv input.csv
+ln input.csv hard.csv
+ln -s input.csv soft.csv
+small='cooling_report --data input.csv --target y --centroids 2 --quick --csv'
+for name in input.csv ./input.csv hard.csv soft.csv; do
+    refuses "--csv: expected a file other than that of --data, got \"$name\"" $small $name
+done
+refuses '--csv: expected a file other than that of --router' cooling_report --data input.csv --target y \
+    --router router.csv --csv router.csv
+cmp -s some.csv input.csv || complain 'the input was changed'
+printf 'old\n' >kept.csv
+chmod 600 kept.csv
+ln -s kept.csv link.csv
+agrees $small link.csv
+[ -L link.csv ] && [ "$(ls -l kept.csv | cut -c1-10)" = '-rw-------' ] && grep -q '^tau' kept.csv ||
+    complain 'a link was replaced or permissions changed'
+(umask 027 && agrees $small new.csv)
+[ "$(ls -l new.csv | cut -c1-10)" = '-rw-r-----' ] || complain 'a new file has the permissions of the umask'
+ln -s loop.csv loop.csv
+refuses 'cannot write "loop.csv": Too many levels' $small loop.csv
+mkdir folder.csv
+refuses 'cannot write "folder.csv": Is a directory' $small folder.csv
+printf 'old\n' >locked.csv
+for mode in 400 444; do
+    chmod $mode locked.csv
+    # Root may write everything.
+    [ -w locked.csv ] || refuses 'cannot write "locked.csv": Permission denied' $small locked.csv
+done
+[ -w locked.csv ] || grep -q -x old locked.csv || complain 'a read-only file was replaced'
+if command -v gnuplot >/dev/null; then
+    cp some.csv input.svg
+    refuses '--plot: expected a file other than that of --data' cooling_report --data input.svg --target y \
+        --centroids 2 --plot input.svg
+    for name in tau_scaling boundary_mass; do
+        refuses '--csv: expected a file other than that of --plot' $name --csv same.svg --plot same.svg
+    done
+fi
+[ -z "$(ls -A | grep tmp)" ] || complain 'a temporary file was left behind'
+
+# Standard output that is lost is a failure, whatever the numbers say.
+lost() {
+    status=$?
+    : >out
+    [ $status -eq 2 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q '^error: cannot write to standard output' err ||
+        complain "status $status, expected 2 since standard output is lost: $*"
+}
+for run in 'tau_scaling --n 1000 --tau 0.1:1:3' 'boundary_mass --n 1000' "$report --centroids 2 --quick" \
+    'tau_scaling --help' 'boundary_mass --help' 'cooling_report --help' "$report --centroids 2 --quick --csv -"; do
+    # Not open, and open for reading only.
+    "$programs/"$run >&- 2>err
+    lost "$run, closed"
+    case $run in
+    *'--csv -') ;;
+    *)
+        "$programs/"$run 1<some.csv 2>err
+        lost "$run, read only"
+        ;;
+    esac
+done
+if [ -c /dev/full ] && [ -w /dev/full ]; then
+    "$programs/"$report --centroids 2 --quick >/dev/full 2>err
+    lost 'a full device'
+fi
+"$programs/cooling_report" --data some.csv --target y --centroids 2 --quick --csv unmixed.csv <&- >out 2>&- ||
+    complain 'closed input and standard error are no failure'
+head -n 1 unmixed.csv | grep -q '^tau,' || complain 'a table mixed with a standard stream'
 
 # Verdicts, and what the options do.
 agrees tau_scaling --quick
