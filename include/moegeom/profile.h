@@ -26,11 +26,11 @@ typedef struct moeg_cell_fit {
  * norm, so that shifting x or y changes nothing else), and this is reported.
  *
  * Features and outputs are centred in the cell (by Helmert contrasts, which leave rows - 1 equations) and the problem
- * is solved by SVD; singular values up to max(rows - 1, d) * epsilon times the largest count as zero, and so do those up
- * to sqrt(rows) * epsilon * max |x_ij|, over the columns that vary in the cell: that much of x is rounding, and columns
- * that depend on each other but for their rounding are found dependent however far they lie from the origin. Columns
- * are not scaled: the minimum norm is that of the slopes in the units of x, and a column that varies by less than the
- * rounding of another is not seen.
+ * is solved by SVD; singular values up to max(rows - 1, d) * epsilon times the largest count as zero, and so do those
+ * up to sqrt(rows) * epsilon * max |x_ij|, over the columns that vary in the cell: that much of x is rounding, and
+ * columns that depend on each other but for their rounding are found dependent however far they lie from the origin.
+ * Columns are not scaled: the minimum norm is that of the slopes in the units of x, and a column that varies by less
+ * than the rounding of another is not seen.
  * @param x        (n x d), row-major, finite, d the router's
  * @param y        (n x m), row-major, finite
  * @param experts  (K) handles, each to be freed with moeg_expert_free()

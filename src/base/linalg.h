@@ -28,8 +28,8 @@ moeg_status moeg_linalg_multiply(const char *function, size_t m, size_t n, size_
 moeg_status moeg_linalg_factor(const char *function, size_t n, const double *S, double *L, size_t *rank);
 
 /* Minimum-norm least squares: X (n x p) minimising |A X - B|_F, A (m x n), B (m x p), by SVD; singular values up to
- * max(m, n) epsilon times the largest count as zero, and those up to `rounding` >= 0, the norm of what rounding may have
- * done to A. *rank: of A. m = 0 gives zeros. MOEG_EINVAL (not finite), MOEG_EFAILED (no convergence), MOEG_ENOMEM,
+ * max(m, n) epsilon times the largest count as zero, and those up to `rounding` >= 0, the norm of what rounding may
+ * have done to A. *rank: of A. m = 0 gives zeros. MOEG_EINVAL (not finite), MOEG_EFAILED (no convergence), MOEG_ENOMEM,
  * MOEG_ERANGE (a size; X overflows). Cost O(m n min(m, n) + m n p). */
 moeg_status moeg_linalg_least_squares(const char *function, size_t m, size_t n, size_t p, const double *A,
                                       const double *B, double rounding, double *X, size_t *rank);

@@ -160,10 +160,10 @@ printf 'old\n' >kept.csv
 chmod 600 kept.csv
 ln -s kept.csv link.csv
 agrees $small link.csv
-[ -L link.csv ] && [ "$(ls -l kept.csv | cut -c1-10)" = '-rw-------' ] && grep -q '^tau' kept.csv ||
+[ -L link.csv ] && [ -n "$(find kept.csv -perm 600)" ] && grep -q '^tau' kept.csv ||
     complain 'a link was replaced or permissions changed'
 (umask 027 && agrees $small new.csv)
-[ "$(ls -l new.csv | cut -c1-10)" = '-rw-r-----' ] || complain 'a new file has the permissions of the umask'
+[ -n "$(find new.csv -perm 640)" ] || complain 'a new file has the permissions of the umask'
 ln -s loop.csv loop.csv
 refuses 'cannot write "loop.csv": Too many levels' $small loop.csv
 mkdir folder.csv
@@ -183,7 +183,7 @@ if command -v gnuplot >/dev/null; then
         refuses '--csv: expected a file other than that of --plot' $name --csv same.svg --plot same.svg
     done
 fi
-[ -z "$(ls -A | grep tmp)" ] || complain 'a temporary file was left behind'
+[ -z "$(find . -name '*.tmp')" ] || complain 'a temporary file was left behind'
 
 # Standard output that is lost is a failure, whatever the numbers say.
 lost() {
