@@ -33,7 +33,8 @@ MOEG_EXPORT moeg_status moeg_boundary_mass(const moeg_router *router, const moeg
 /** Hill's estimator of the margin exponent, over a grid of upper limits w:
  * alpha(w) = n_w / sum_{0 < Delta_i <= w} log(w/Delta_i), standard error alpha/sqrt(n_w), n_w the rows in the sum
  * (`contributing`); interval from 2 n_w alpha_true/alpha ~ chi^2(2 n_w), which is exact at any n_w >= 1 if
- * P(Delta <= t) = C t^alpha below w. A single w is a choice: look at alpha over w.
+ * P(Delta <= t) = C t^alpha below w (and widened, at small levels, to hold alpha). A single w is a choice: look at
+ * alpha over w.
  *
  * Rows with Delta = 0 have no logarithm: they are left out, and counted. By sampling only: the options' method may be
  * AUTO or MC.
@@ -66,7 +67,8 @@ MOEG_EXPORT moeg_status moeg_boundary_job_create(moeg_job **job, const moeg_rout
  * @param alpha  (nw) or NULL
  * @param ties   or NULL
  * @return #MOEG_OK; #MOEG_EUNABLE as the functions above; #MOEG_EINVAL (not such a job, w = 0 with alpha
- *         wanted); #MOEG_ENOMEM. Of no rows: a mass of NaN in [0, 1]. */
+ *         wanted, or a state that no run makes, of an export that was damaged); #MOEG_ENOMEM. Of no rows: a mass of NaN
+ * in [0, 1]. */
 MOEG_EXPORT moeg_status moeg_boundary_job_result(const moeg_job *job, const moeg_partial *partial, double level,
                                                  moeg_estimate *mass, moeg_estimate *alpha, uint64_t *ties);
 

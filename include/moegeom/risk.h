@@ -67,8 +67,8 @@ MOEG_EXPORT moeg_status moeg_risk_job_create(moeg_job **job, const moeg_moe *moe
                                              const moeg_sampling *s);
 
 /** Results of such a job from what was done of it; outputs as moeg_risk_curve().
- * @return #MOEG_OK; #MOEG_EUNABLE; #MOEG_EINVAL (not such a job, a level outside (0, 1)); #MOEG_ERANGE; #MOEG_ENOMEM.
- */
+ * @return #MOEG_OK; #MOEG_EUNABLE; #MOEG_EINVAL (not such a job, a level outside (0, 1), or a state that no run makes,
+ *         of an export that was damaged); #MOEG_ERANGE; #MOEG_ENOMEM. */
 MOEG_EXPORT moeg_status moeg_risk_job_result(const moeg_job *job, const moeg_partial *partial, double level,
                                              moeg_estimate *hard, moeg_estimate *soft, moeg_estimate *gap,
                                              double *gap_covariance);

@@ -52,6 +52,11 @@ void moeg_partial_push(const moeg_job *job, moeg_partial *partial, moeg_node *no
 /* Whether a partial result is of a job of this shape. */
 int moeg_partial_fits(const moeg_job *job, const moeg_partial *partial);
 
+/* Reads the count `value`, called `what`, of state[at]: MOEG_OK, or MOEG_EINVAL if it is not a whole number from
+ * `least` to `most`, as in a partial result whose export was damaged: states are imported as they are. */
+moeg_status moeg_partial_count(const char *function, const char *what, size_t at, double value, uint64_t least,
+                               uint64_t most, uint64_t *count);
+
 /* The arguments of a run, checked on behalf of `function`: MOEG_OK or MOEG_EINVAL. */
 moeg_status moeg_job_check_run(const char *function, const moeg_job *job, const moeg_sampling *s, uint64_t first,
                                uint64_t end, moeg_partial *const *partial);

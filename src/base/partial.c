@@ -3,6 +3,7 @@
 #include "base/memory.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 moeg_node *moeg_node_create(const moeg_job *job)
@@ -183,5 +184,20 @@ moeg_status moeg_partial_state(const moeg_job *job, const moeg_partial *partial,
         memcpy(state, partial->nodes[0]->state, bytes);
     for (size_t i = 1; i < partial->count; i++)
         job->spec.merge(job->spec.context, partial->nodes[i]->state, state);
+    return MOEG_OK;
+}
+
+moeg_status moeg_partial_count(const char *function, const char *what, size_t at, double value, uint64_t least,
+                               uint64_t most, uint64_t *count)
+{
+    /* Whole numbers below 2^64 convert exactly; what is not one, NaN included, must not be converted at all. */
+    const int whole = value >= 0 && value < 0x1p64 && value == floor(value);
+    const uint64_t read = whole ? (uint64_t)value : 0;
+    if (!whole || read < least || read > most)
+        return moeg_fail(MOEG_EINVAL,
+                         "%s: the partial result is damaged: %s (state[%zu]) must be a whole number from %" PRIu64
+                         " to %" PRIu64 ", got %.17g",
+                         function, what, at, least, most, value);
+    *count = read;
     return MOEG_OK;
 }

@@ -3,6 +3,7 @@
 #include <moegeom/estimate.h>
 
 #include "base/error.h"
+#include "base/job.h"
 #include "base/memory.h"
 
 #include <inttypes.h>
@@ -35,12 +36,44 @@ struct support {
 /* Kish's number (sum v)^2/sum v^2 of the rows that felt tau: a gap is a sum over weights v = exp(-Delta/tau), and where
  * a few rows hold nearly all of it, normal theory has too little to stand on, however many felt something. The
  * allowance is for rounding: rows of equal weight count in full. */
-static struct support support_of(const moeg_risk_context *c, const double *state, size_t t)
+static moeg_status read_support(const char *function, const moeg_risk_context *c, const double *state, uint64_t n,
+                                size_t t, struct support *out)
 {
     const moeg_risk_parts parts = moeg_risk_state_parts(c->ntau);
     const double *v = state + parts.weight + 2 * t;
-    const uint64_t felt = (uint64_t)state[parts.felt + t];
-    return (struct support){felt, felt == 0 ? 0 : (uint64_t)(v[0] * v[0] / v[1] * (1 + 1e-10))};
+    uint64_t felt, effective = 0;
+    moeg_status status =
+        moeg_partial_count(function, "rows that felt", parts.felt + t, state[parts.felt + t], 0, n, &felt);
+    if (status == MOEG_OK && felt > 0) {
+        /* At most n, by Cauchy's inequality, but for the rounding of the sums. */
+        const double equal = floor(v[0] * v[0] / v[1] * (1 + 1e-10));
+        status = moeg_partial_count(function, "rows of equal weight", parts.weight + 2 * t, equal, 0, n + n / 1000000,
+                                    &effective);
+    }
+    if (status == MOEG_OK)
+        *out = (struct support){felt, effective};
+    return status;
+}
+
+/* The supports (ntau) of a state of n rows, which is refused if no rows could have made it. */
+static moeg_status read_counts(const char *function, const moeg_risk_context *c, const double *state, uint64_t n,
+                               struct support *support)
+{
+    const moeg_risk_parts parts = moeg_risk_state_parts(c->ntau);
+    const double *m2 = state + 2 + c->ntau, *soft_m2 = state + parts.soft + 1 + c->ntau;
+    uint64_t rows;
+    moeg_status status = moeg_partial_count(function, "its rows", 0, state[0], n, n, &rows);
+    if (status == MOEG_OK)
+        status = moeg_partial_count(function, "its rows", parts.soft, state[parts.soft], n, n, &rows);
+    for (size_t t = 0; t < c->ntau && status == MOEG_OK; t++)
+        status = read_support(function, c, state, n, t, &support[t]);
+    for (size_t t = 0; t <= c->ntau && status == MOEG_OK; t++) {
+        const double least = fmin(m2[t * (t + 3) / 2], t > 0 ? soft_m2[t - 1] : 0);
+        if (least < 0)
+            return moeg_fail(MOEG_EINVAL, "%s: the partial result is damaged: a sum of squares is negative, %g",
+                             function, least);
+    }
+    return status;
 }
 
 /* moeg_estimate_mean() with the rows' support, and what overflowed named. */
@@ -69,8 +102,8 @@ static int vanishes(const moeg_risk_context *c, size_t t)
 /* All estimates from a state of n units, into hard and the arrays soft and gap. *doubtful: the first temperature that
  * too few rows felt, or ntau. */
 static moeg_status read_state(const char *function, const moeg_risk_context *c, const double *state, uint64_t n,
-                              double level, moeg_estimate *hard, moeg_estimate *soft, moeg_estimate *gap,
-                              size_t *doubtful)
+                              const struct support *support, double level, moeg_estimate *hard, moeg_estimate *soft,
+                              moeg_estimate *gap, size_t *doubtful)
 {
     const moeg_risk_parts parts = moeg_risk_state_parts(c->ntau);
     const double *mean = state + 1, *m2 = mean + 1 + c->ntau;
@@ -79,7 +112,7 @@ static moeg_status read_state(const char *function, const moeg_risk_context *c, 
     *doubtful = c->ntau;
     moeg_status worst = estimate(function, "hard risk", 0, n, mean[0], m2[0], all, level, hard);
     for (size_t t = 0; t < c->ntau && worst >= 0; t++) {
-        const struct support felt = vanishes(c, t) ? all : support_of(c, state, t);
+        const struct support felt = vanishes(c, t) ? all : support[t];
         const size_t diagonal = (t + 1) * (t + 4) / 2; /* Entry (t + 1, t + 1) of a lower triangle by rows. */
         moeg_status status = estimate(function, "soft risk", t, n, soft_mean[t], soft_m2[t], felt, level, soft + t);
         if (status >= 0 && vanishes(c, t))
@@ -110,14 +143,14 @@ static void write_covariance(const moeg_risk_context *c, const double *state, co
 }
 
 /* The sentence of MOEG_EUNABLE. */
-static moeg_status say_unable(const char *function, const moeg_risk_context *c, const double *state, uint64_t n,
-                              size_t doubtful)
+static moeg_status say_unable(const char *function, const moeg_risk_context *c, const struct support *support,
+                              uint64_t n, size_t doubtful)
 {
     if (n == 0)
         return moeg_fail(MOEG_EUNABLE, "%s: no row was finished", function);
     if (doubtful == c->ntau || n < MOEG_ENOUGH_UNITS)
         return moeg_fail(MOEG_EUNABLE, "%s: %" PRIu64 " rows are fewer than %d", function, n, MOEG_ENOUGH_UNITS);
-    const struct support felt = support_of(c, state, doubtful);
+    const struct support felt = support[doubtful];
     return moeg_fail(MOEG_EUNABLE,
                      "%s: tau[%zu] = %g is felt by %" PRIu64 " of %" PRIu64 " rows, as much as by %" PRIu64
                      " of equal weight; fewer than %d do not tell a gap",
@@ -131,16 +164,19 @@ moeg_status moeg_risk_job_read(const char *function, const moeg_job *job, const 
     const size_t ntau = c->ntau;
     double *state = moeg_alloc(moeg_risk_state_parts(ntau).size, sizeof *state);
     moeg_estimate *all = moeg_alloc(ntau, 2 * sizeof *all), first;
+    struct support *support = moeg_alloc(ntau, sizeof *support);
     moeg_status status;
-    if (state == NULL || all == NULL) {
+    if (state == NULL || all == NULL || support == NULL) {
         status = moeg_fail_memory(function);
         goto cleanup;
     }
     if ((status = moeg_partial_state(job, partial, state)) != MOEG_OK)
         goto cleanup;
     const uint64_t n = moeg_partial_units(partial);
+    if ((status = read_counts(function, c, state, n, support)) != MOEG_OK)
+        goto cleanup;
     size_t doubtful;
-    status = read_state(function, c, state, n, level, &first, all, all + ntau, &doubtful);
+    status = read_state(function, c, state, n, support, level, &first, all, all + ntau, &doubtful);
     if (status < 0)
         goto cleanup;
     if (hard != NULL)
@@ -152,9 +188,10 @@ moeg_status moeg_risk_job_read(const char *function, const moeg_job *job, const 
     if (gap_covariance != NULL)
         write_covariance(c, state, all + ntau, gap_covariance);
     if (status == MOEG_EUNABLE)
-        status = say_unable(function, c, state, n, doubtful);
+        status = say_unable(function, c, support, n, doubtful);
 cleanup:
     moeg_release(state);
     moeg_release(all);
+    moeg_release(support);
     return status;
 }

@@ -1,5 +1,6 @@
 /* Boundary mass, exponent and slope: closed form against quadrature in long double, sampling against obvious counts and
  * sums over the same rows, and against the 30-digit table. */
+#include "limit/damage.h"
 #include "limit/problem.h"
 #include "limit/reference.h"
 #include "support/coverage.h"
@@ -541,6 +542,66 @@ static void results_are_checked(void **state)
     problem_free(&p);
 }
 
+static void assert_damaged(const moeg_job *job, const moeg_partial *whole, size_t at, double value)
+{
+    moeg_estimate mass[2] = {{.value = 42}, {.value = 43}}, alpha[2] = {{.value = 44}, {.value = 45}};
+    uint64_t ties = 46;
+    char text[32];
+    snprintf(text, sizeof text, "(state[%zu]) must be", at);
+    moeg_partial *bad = damaged(job, whole, at, value);
+    assert_status(moeg_boundary_job_result(job, bad, 0.95, mass, alpha, &ties), MOEG_EINVAL,
+                  "boundary_job_result: the partial result is damaged: ");
+    assert_non_null(strstr(moeg_last_error(), text));
+    assert_true(mass[0].value == 42 && mass[1].value == 43 && alpha[0].value == 44 && alpha[1].value == 45);
+    assert_int_equal(ties, 46);
+    moeg_partial_free(bad);
+}
+
+/* State: rows, ties, two bins, their sums. */
+static void damaged_results_are_refused(void **state)
+{
+    (void)state;
+    struct problem p;
+    problem_make(&p, 63, 3, 2, 1);
+    const moeg_sampling s = options(MOEG_METHOD_AUTO, 500, 1);
+    const double w[] = {0.3, 0.1};
+    moeg_job *job;
+    moeg_partial *whole;
+    moeg_estimate mass[2], alpha[2];
+    assert_ok(moeg_boundary_job_create(&job, p.router, p.law, 2, w, &s));
+    assert_ok(moeg_job_run(job, &s, 0, 1, &whole));
+    const double n = (double)moeg_partial_units(whole);
+    double counts[6];
+    assert_ok(moeg_partial_state(job, whole, counts));
+    assert_true(counts[2] > 1 && counts[3] > 1 && counts[2] + counts[3] < n);
+    for (size_t at = 0; at < 4; at++)
+        for (size_t i = 0; i < NO_COUNTS; i++)
+            assert_damaged(job, whole, at, no_counts[i]);
+    assert_damaged(job, whole, 0, n - 1);
+    assert_damaged(job, whole, 0, n + 1);
+    assert_damaged(job, whole, 1, counts[2] + 1);
+    assert_damaged(job, whole, 1, n - 1);
+    assert_damaged(job, whole, 2, n + 1);
+    assert_damaged(job, whole, 3, n - counts[2] + 1);
+    const double no_sums[] = {-0.5, NAN, INFINITY};
+    for (size_t i = 0; i < 6; i++)
+        assert_damaged(job, whole, 4 + i % 2, no_sums[i / 2]);
+    /* What may be, is read: every row in a bin, and every row of the narrowest a tie but those that tell. */
+    moeg_partial *odd = damaged(job, whole, 3, n - counts[2]);
+    assert_true(moeg_boundary_job_result(job, odd, 0.95, mass, alpha, NULL) >= 0);
+    assert_near(mass[0].value, 1, 0);
+    moeg_partial_free(odd);
+    uint64_t ties;
+    odd = damaged(job, whole, 1, counts[2]);
+    assert_true(moeg_boundary_job_result(job, odd, 0.95, NULL, alpha, &ties) >= 0);
+    assert_int_equal(ties, (uint64_t)counts[2]);
+    assert_int_equal(alpha[1].contributing, 0);
+    moeg_partial_free(odd);
+    moeg_partial_free(whole);
+    moeg_job_free(job);
+    problem_free(&p);
+}
+
 static moeg_status allocating(void *user)
 {
     const struct problem *p = user;
@@ -582,6 +643,7 @@ int main(void)
         cmocka_unit_test(canceled_runs),
         cmocka_unit_test(arguments_are_checked),
         cmocka_unit_test(results_are_checked),
+        cmocka_unit_test(damaged_results_are_refused),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
 /* The sampled risk as a job: threads, cuts, cancellation, memory, arguments, overflows, allocations. */
+#include "limit/damage.h"
 #include "limit/problem.h"
 #include "support/failing_alloc.h"
 
@@ -246,6 +247,61 @@ static void results_are_checked(void **state)
 }
 
 /* One problem with some numbers changed: the gap fails and is left alone. */
+static void assert_damaged(const moeg_job *job, const moeg_partial *whole, size_t at, double value)
+{
+    struct results r, before;
+    memset(&r, 42, sizeof r);
+    before = r;
+    moeg_partial *bad = damaged(job, whole, at, value);
+    assert_status(moeg_risk_job_result(job, bad, 0.95, &r.hard, r.soft, r.gap, r.covariance), MOEG_EINVAL,
+                  "risk_job_result: the partial result is damaged: ");
+    assert_memory_equal(&r, &before, sizeof r);
+    moeg_partial_free(bad);
+}
+
+/* State: the covariance of 1 + TAUS variables, the moments of TAUS, rows that felt each, sums of v and v^2 for each. */
+static void damaged_results_are_refused(void **state)
+{
+    (void)state;
+    struct problem p;
+    problem_make(&p, 95, 3, 2, 1);
+    const moeg_sampling s = options(500);
+    moeg_job *job;
+    moeg_partial *whole;
+    assert_ok(moeg_risk_job_create(&job, p.moe, p.teacher, p.law, MOEG_MIX_LOSS, TAUS, taus, &s));
+    assert_ok(moeg_job_run(job, &s, 0, 1, &whole));
+    const double n = (double)moeg_partial_units(whole);
+    const size_t soft = moeg_covariance_size(1 + TAUS), felt = soft + moeg_moments_size(TAUS), weight = felt + TAUS;
+    double values[100];
+    assert_true(moeg_job_get_spec(job)->state_size == weight + 2 * TAUS && weight + 2 * TAUS <= 100);
+    assert_ok(moeg_partial_state(job, whole, values));
+    assert_true(values[0] == n && values[soft] == n && values[felt] > 1 && values[felt] <= n);
+    for (size_t i = 0; i < NO_COUNTS; i++) {
+        assert_damaged(job, whole, 0, no_counts[i]);
+        assert_damaged(job, whole, soft, no_counts[i]);
+        for (size_t t = 0; t < TAUS; t++)
+            assert_damaged(job, whole, felt + t, no_counts[i]);
+    }
+    assert_damaged(job, whole, 0, n - 1);
+    assert_damaged(job, whole, soft, n + 1);
+    assert_damaged(job, whole, felt, n + 1);
+    /* Weights that would be more rows than there are, or none. */
+    const double no_weights[] = {1e300, NAN, INFINITY, 100 * n};
+    for (size_t i = 0; i < 4; i++)
+        assert_damaged(job, whole, weight, no_weights[i]);
+    const double no_squares[] = {0, -1, NAN, 1e-300};
+    for (size_t i = 0; i < 4; i++)
+        assert_damaged(job, whole, weight + 1, no_squares[i]);
+    /* Sums of squares: of the hard risk, of the gaps, of the soft risks. */
+    for (size_t t = 0; t <= TAUS; t++)
+        assert_damaged(job, whole, 2 + TAUS + t * (t + 3) / 2, -0.5);
+    for (size_t t = 0; t < TAUS; t++)
+        assert_damaged(job, whole, soft + 1 + TAUS + t, -0.5);
+    moeg_partial_free(whole);
+    moeg_job_free(job);
+    problem_free(&p);
+}
+
 static void check_overflow(struct problem *p, const char *text)
 {
     const moeg_sampling s = options(300);
@@ -311,13 +367,10 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_and_cuts_leave_the_bits),
-        cmocka_unit_test(canceled_runs),
-        cmocka_unit_test(memory_is_independent_of_n),
-        cmocka_unit_test(arguments_are_checked),
-        cmocka_unit_test(data_teachers_need_their_rows),
-        cmocka_unit_test(results_are_checked),
-        cmocka_unit_test(overflows_are_named),
+        cmocka_unit_test(threads_and_cuts_leave_the_bits), cmocka_unit_test(canceled_runs),
+        cmocka_unit_test(memory_is_independent_of_n),      cmocka_unit_test(arguments_are_checked),
+        cmocka_unit_test(data_teachers_need_their_rows),   cmocka_unit_test(results_are_checked),
+        cmocka_unit_test(damaged_results_are_refused),     cmocka_unit_test(overflows_are_named),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
