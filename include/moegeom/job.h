@@ -126,7 +126,8 @@ typedef struct moeg_runner {
      * and merges the parts with moeg_partial_merge(). Called by moeg_job_run() with arguments already checked.
      * @param self  the runner itself, for its `user`
      * @return #MOEG_OK; #MOEG_ECANCELED, with a prefix of the range in *partial; or an error, with *partial untouched.
-     */
+     *         Its message is the one left in moeg_last_error() during the call, or, if there was none, the job's name
+     * and the status. */
     moeg_status (*run)(const struct moeg_runner *self, const moeg_job *job, const moeg_sampling *s, uint64_t first,
                        uint64_t end, moeg_partial **partial);
     void *user; /**< The runner's own. */

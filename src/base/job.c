@@ -4,6 +4,7 @@
 #include "base/memory.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 /* MOEG_OK, or MOEG_EINVAL naming the first field that does not fit. */
 static moeg_status check_spec(const moeg_job_spec *spec)
@@ -106,6 +107,23 @@ static moeg_status check_result(const moeg_job *job, moeg_status status, uint64_
     return MOEG_OK;
 }
 
+/* Calls the runner. What it returns, if not MOEG_OK, has a message: this thread's last error is cleared first, so that
+ * a runner which sets none is not given an old one. A success puts the old one back. */
+static moeg_status call_runner(const moeg_runner *runner, const moeg_job *job, const moeg_sampling *s, uint64_t first,
+                               uint64_t end, moeg_partial **partial)
+{
+    char saved[512];
+    snprintf(saved, sizeof saved, "%s", moeg_last_error());
+    moeg_fail(MOEG_OK, "%s", "");
+    const moeg_status status = runner->run(runner, job, s, first, end, partial);
+    if (status == MOEG_OK)
+        return moeg_fail(MOEG_OK, "%s", saved);
+    if (moeg_last_error()[0] == '\0')
+        return moeg_fail(status, "job_run: the runner of job %s returned %s (%d)", job->spec.name,
+                         moeg_status_name(status), (int)status);
+    return status;
+}
+
 moeg_status moeg_job_run(const moeg_job *job, const moeg_sampling *s, uint64_t first, uint64_t end,
                          moeg_partial **partial)
 {
@@ -116,7 +134,7 @@ moeg_status moeg_job_run(const moeg_job *job, const moeg_sampling *s, uint64_t f
     if (runner->run == NULL)
         return moeg_fail(MOEG_EINVAL, "job_run: run of the runner of job %s must not be NULL", job->spec.name);
     moeg_partial *result = NULL;
-    status = runner->run(runner, job, s, first, end, &result);
+    status = call_runner(runner, job, s, first, end, &result);
     if (status < 0)
         return status;
     const moeg_status checked = check_result(job, status, first, end, result);

@@ -362,6 +362,60 @@ static void what_a_runner_returns_is_checked(void **state)
     moeg_job_free(other);
 }
 
+/* How a runner fails: by itself or after a callee's failure that it sets, and with which status. */
+typedef struct silence {
+    moeg_status status;
+    int callee, partial;
+} silence;
+
+static moeg_status run_silently(const moeg_runner *self, const moeg_job *job, const moeg_sampling *s, uint64_t first,
+                                uint64_t end, moeg_partial **partial)
+{
+    const silence *given = self->user;
+    if (given->callee)
+        (void)moeg_fail(MOEG_EDOM, "callee: said so");
+    if (given->partial)
+        assert_ok(moeg_runner_openmp.run(self, job, s, first, end, partial));
+    return given->status;
+}
+
+static void a_silent_runner_gets_no_old_message(void **state)
+{
+    (void)state;
+    const moeg_job_spec spec = hash_spec(600, 7);
+    moeg_job *job = make_job(&spec);
+    moeg_sampling s = with_threads(2);
+    silence given;
+    const moeg_runner runner = {.run = run_silently, .user = &given};
+    s.runner = &runner;
+    moeg_partial *const untouched = (moeg_partial *)&s;
+    moeg_partial *out = untouched;
+    const struct {
+        silence given;
+        const char *text;
+    } cases[] = {
+        {{MOEG_EIO, 0, 0}, "job_run: the runner of job hash returned MOEG_EIO (-5)"},
+        {{(moeg_status)-77, 0, 0}, "job_run: the runner of job hash returned unknown (-77)"},
+        {{MOEG_ECANCELED, 0, 1}, "job_run: the runner of job hash returned MOEG_ECANCELED (2)"},
+        {{MOEG_EIO, 1, 0}, "callee: said so"},
+        {{MOEG_ECANCELED, 1, 1}, "callee: said so"},
+        {{MOEG_OK, 1, 1}, "before"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        given = cases[i].given;
+        moeg_fail(MOEG_EDOM, "before");
+        assert_int_equal(moeg_job_run(job, &s, 2, 10, &out), given.status);
+        assert_string_equal(moeg_last_error(), cases[i].text);
+        if (given.partial) {
+            assert_is_range(job, out, 2, 10);
+            moeg_partial_free(out);
+            out = untouched;
+        }
+        assert_ptr_equal(out, untouched);
+    }
+    moeg_job_free(job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -374,6 +428,7 @@ int main(void)
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(a_custom_runner_gives_the_same_bits),
         cmocka_unit_test(what_a_runner_returns_is_checked),
+        cmocka_unit_test(a_silent_runner_gets_no_old_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
