@@ -35,7 +35,7 @@ typedef struct moeg_estimate {
 /** Clopper-Pearson interval of a binomial proportion: exact, never shorter than nominal.
  *
  * lo is the p with P(Bin(n, p) >= count) = (1 - level)/2 (0 if count = 0), hi the p with
- * P(Bin(n, p) <= count) = (1 - level)/2 (1 if count = n).
+ * P(Bin(n, p) <= count) = (1 - level)/2 (1 if count = n). lo <= count/n <= hi.
  * @param count  successes, 0 <= count <= n
  * @param n      trials, at least 1, at most 2^53
  * @param level  in (0, 1)
@@ -76,7 +76,7 @@ MOEG_EXPORT moeg_status moeg_covariance_add(size_t p, size_t n, size_t stride, c
 /** As moeg_moments_merge(), with the full covariance. */
 MOEG_EXPORT void moeg_covariance_merge(size_t p, const double *right, double *left);
 
-/** The estimate of a mean from n units: value, Student-t interval at `level`, no false zero.
+/** The estimate of a mean from n units: value, Student-t interval at `level`, however small, no false zero.
  *
  * @param n             units
  * @param mean, m2      of the variable (see moeg_moments_size())

@@ -43,7 +43,7 @@ moeg_status moeg_estimate_mean(uint64_t n, double mean, double m2, uint64_t cont
                          (unsigned long long)contributing, (unsigned long long)n, MOEG_ENOUGH_UNITS);
     const double dof = (double)(n - 1);
     out->std_error = sqrt(m2 / dof / (double)n);
-    const double reach = out->std_error * moeg_tail_student_quantile(dof, 0.5 * (1 - level));
+    const double reach = out->std_error * moeg_tail_student_reach(dof, level);
     out->lo = mean - reach;
     out->hi = mean + reach;
     return MOEG_OK;

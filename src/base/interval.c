@@ -55,6 +55,10 @@ moeg_status moeg_interval_binomial(const char *function, uint64_t count, uint64_
     double rest;
     lower_limit(count, n, 0.5 * (1 - level), lo, &rest);
     lower_limit(n - count, n, 0.5 * (1 - level), &rest, hi);
+    /* The share lies between the limits, which at small levels are closer to it than their rounding. */
+    const double share = (double)count / (double)n;
+    *lo = fmin(*lo, share);
+    *hi = fmax(*hi, share);
     return MOEG_OK;
 }
 
@@ -91,7 +95,9 @@ moeg_status moeg_interval_gamma(const char *function, uint64_t count, double val
     if (status != MOEG_OK)
         return status;
     const double n = (double)count;
-    *lo = value * (moeg_tail_gamma_quantile(n, 0.5 * (1 - level), 0) / n);
-    *hi = value * (moeg_tail_gamma_quantile(n, 0.5 * (1 - level), 1) / n);
+    /* At small levels both quantiles are near the median, which is below the mean: the interval is widened to hold the
+     * estimate. */
+    *lo = fmin(value, value * (moeg_tail_gamma_quantile(n, 0.5 * (1 - level), 0) / n));
+    *hi = fmax(value, value * (moeg_tail_gamma_quantile(n, 0.5 * (1 - level), 1) / n));
     return MOEG_OK;
 }

@@ -10,7 +10,8 @@ moeg_status moeg_interval_binomial(const char *function, uint64_t count, uint64_
                                    double *hi);
 
 /* Two-sided interval of a scale that is `value` times Gamma(count)/count, as 2 count alpha_true/alpha ~ chi^2(2 count)
- * of Hill's estimator: value times the chi^2(2 count) quantiles at (1 -+ level)/2 over 2 count. value > 0.
+ * of Hill's estimator: value times the chi^2(2 count) quantiles at (1 -+ level)/2 over 2 count. value > 0. At small
+ * levels, where the upper quantile is below `value`, widened to hold it: lo <= value <= hi.
  * MOEG_EINVAL (count = 0 or above 2^53, level outside (0, 1), value not positive and finite; `function` named). Cost
  * O(1). */
 moeg_status moeg_interval_gamma(const char *function, uint64_t count, double value, double level, double *lo,

@@ -123,12 +123,19 @@ static double student_ratio(double v, const double *p)
     return -p[0] * log1p((2 * p[1] + v) * v / p[2]);
 }
 
-/* log P(T >= t), p = {dof}. The constant is Gamma(h + 1/2)/(Gamma(h) sqrt(h)), h = dof/2, by its expansion in 1/h. */
+/* log of the density at 0. The constant is Gamma(h + 1/2)/(Gamma(h) sqrt(h)), h = dof/2, by its expansion in 1/h. */
+static double student_log_peak(double dof)
+{
+    const double h = dof / 2, q = 1 / (h * h);
+    const double constant = (-1.0 / 8 + q * (1.0 / 192 + q * (-1.0 / 640 + q * (17.0 / 14336 - q * 31 / 18432)))) / h;
+    return -0.5 * LOG_2PI + constant;
+}
+
+/* log P(T >= t), p = {dof}. */
 static double student_log_tail(double t, const double *p, double *derivative)
 {
-    const double dof = p[0], h = dof / 2, q = 1 / (h * h), scale = dof + t * t;
-    const double constant = (-1.0 / 8 + q * (1.0 / 192 + q * (-1.0 / 640 + q * (17.0 / 14336 - q * 31 / 18432)))) / h;
-    const double log_density = -0.5 * LOG_2PI + constant - (h + 0.5) * log1p(t * t / dof);
+    const double dof = p[0], h = dof / 2, scale = dof + t * t;
+    const double log_density = student_log_peak(dof) - (h + 0.5) * log1p(t * t / dof);
     const double ratio[] = {h + 0.5, t, scale};
     const double integral = ratio_integral(student_ratio, ratio, (dof + 1) * t / scale, (dof + 1) / scale);
     *derivative = -1 / integral;
@@ -138,4 +145,29 @@ static double student_log_tail(double t, const double *p, double *derivative)
 double moeg_tail_student_quantile(double dof, double probability)
 {
     return solve(student_log_tail, &dof, log(probability), gsl_cdf_ugaussian_Qinv(probability));
+}
+
+/* From the tail where level > 1/2, else from the centre, as 1 - level has no digits of a small level left:
+ * P(|T| <= t) = 2 f(0) t times the mean of (1 + s^2/dof)^-((dof + 1)/2) over [0, t], t < 0.7, by one Kronrod panel. The
+ * probability is concave in t and the first t, of a density that stays f(0), too small: Newton's steps rise to it. */
+double moeg_tail_student_reach(double dof, double level)
+{
+    if (level > 0.5)
+        return moeg_tail_student_quantile(dof, 0.5 * (1 - level));
+    const double power = -0.5 * (dof + 1), peak = 2 * exp(student_log_peak(dof)), start = level / peak;
+    double t = start;
+    for (int i = 0; i < 50; i++) {
+        const double half = 0.5 * t;
+        double mean = moeg_quad_rule[0].kronrod * exp(power * log1p(half * half / dof));
+        for (int k = 1; k < MOEG_QUAD_NODES; k++) {
+            const double low = half * (1 - moeg_quad_rule[k].node), high = half * (1 + moeg_quad_rule[k].node);
+            mean += moeg_quad_rule[k].kronrod *
+                    (exp(power * log1p(low * low / dof)) + exp(power * log1p(high * high / dof)));
+        }
+        const double step = (start - 0.5 * mean * t) / exp(power * log1p(t * t / dof));
+        t += step;
+        if (step <= DBL_EPSILON * t)
+            break;
+    }
+    return t;
 }

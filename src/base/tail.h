@@ -17,4 +17,8 @@ double moeg_tail_gamma_quantile(double n, double probability, int upper);
  * wants that), 0 < probability <= 1/2. */
 double moeg_tail_student_quantile(double dof, double probability);
 
+/* The t with P(|T| <= t) = level, 0 < level < 1, dof as above: right to about 1e-12 of itself for the smallest levels
+ * too. */
+double moeg_tail_student_reach(double dof, double level);
+
 #endif

@@ -44,6 +44,23 @@ static void too_few_units_give_no_error_bar(void **state)
     }
 }
 
+/* t(99): f(0) = Gamma(50)/(Gamma(49.5) sqrt(99 pi)) = 0.39793569617214437; reach = level/(2 f(0)) to second order. */
+static void the_smallest_levels_have_an_interval(void **state)
+{
+    (void)state;
+    moeg_estimate e;
+    const double slope = 1 / (2 * exp(lgamma(50) - lgamma(49.5)) / sqrt(99 * 4 * atan(1)));
+    for (double level = 1e-5; level > 0; level *= 1e-3) {
+        assert_ok(moeg_estimate_mean(100, 0, 9900, 100, level, MOEG_METHOD_MC, &e));
+        /* lgamma near 145 is rounded at 3e-14; the next order is level^2; below DBL_MIN precision is absolute. */
+        assert_near(e.hi, slope * level, 1e-12 * slope * level + pow(slope * level, 3) + 4 * DBL_TRUE_MIN);
+        assert_near(e.lo, -e.hi, 0);
+        assert_true(e.lo <= e.value && e.value <= e.hi);
+        assert_ok(moeg_estimate_mean(1000, 2.385, 17.1, 40, level, MOEG_METHOD_MC, &e));
+        assert_true(e.lo <= e.value && e.value <= e.hi);
+    }
+}
+
 static void mean_refuses(void **state)
 {
     (void)state;
@@ -143,6 +160,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mean_has_a_student_interval),
         cmocka_unit_test(too_few_units_give_no_error_bar),
+        cmocka_unit_test(the_smallest_levels_have_an_interval),
         cmocka_unit_test(mean_refuses),
         cmocka_unit_test(proportion_has_an_exact_interval),
         cmocka_unit_test(proportion_refuses),

@@ -149,6 +149,25 @@ static void clopper_pearson_is_ordered(void **state)
         }
 }
 
+/* Whatever the level, an interval holds its estimate. */
+static void limits_enclose_at_every_level(void **state)
+{
+    (void)state;
+    const double levels[] = {DBL_TRUE_MIN, 1e-300, 1e-17, 1e-12, 1e-5, 0.1, 0.26, 0.5, 1 - EPS};
+    for (size_t l = 0; l < sizeof levels / sizeof *levels; l++)
+        for (uint64_t n = 1; n <= (uint64_t)1 << 53; n = n * 7 + (n < 1000)) {
+            double lo, hi;
+            const uint64_t counts[] = {0, 1, n / 3, n / 2, n - 1, n};
+            for (size_t i = 0; i < 6; i++) {
+                const double share = (double)counts[i] / (double)n;
+                assert_ok(moeg_clopper_pearson(counts[i], n, levels[l], &lo, &hi));
+                assert_true(0 <= lo && lo <= share && share <= hi && hi <= 1);
+            }
+            assert_ok(moeg_interval_gamma("f", n, 2.385, levels[l], &lo, &hi));
+            assert_true(0 < lo && lo <= 2.385 && 2.385 <= hi);
+        }
+}
+
 static void clopper_pearson_refuses(void **state)
 {
     (void)state;
@@ -231,6 +250,7 @@ static void student_quantiles_match_the_table(void **state)
     int rows = 0;
     while (fscanf(file, "%" SCNu64 ",%lf,%lf", &dof, &level, &t) == 3) {
         assert_relative(moeg_tail_student_quantile((double)dof, 0.5 * (1 - level)), t, ACCURACY);
+        assert_relative(moeg_tail_student_reach((double)dof, level), t, ACCURACY);
         rows++;
     }
     assert_true(feof(file));
@@ -241,6 +261,11 @@ static void student_quantiles_match_the_table(void **state)
         assert_near(moeg_tail_student_quantile(1e6, 0.5 * (1 - small)), small * sqrt(atan(1) * 2),
                     small * small * small + 1e-6 * small + 4 * EPS);
     assert_near(moeg_tail_student_quantile(29, 0.5), 0, 4 * EPS);
+    /* From the centre and from the tail, which loses eps/level. */
+    for (double small = 0.5; small > 1e-3; small *= 0.7)
+        for (double units = 29; units < 1e18; units *= 9)
+            assert_relative(moeg_tail_student_reach(units, small), moeg_tail_student_quantile(units, 0.5 * (1 - small)),
+                            ACCURACY + EPS / small);
 }
 
 int main(void)
@@ -252,6 +277,7 @@ int main(void)
         cmocka_unit_test(clopper_pearson_solves_its_equations),
         cmocka_unit_test(clopper_pearson_covers),
         cmocka_unit_test(clopper_pearson_is_ordered),
+        cmocka_unit_test(limits_enclose_at_every_level),
         cmocka_unit_test(clopper_pearson_refuses),
         cmocka_unit_test(dkw_is_massarts_constant),
         cmocka_unit_test(gamma_interval_matches_the_table),
