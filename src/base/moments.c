@@ -5,8 +5,9 @@
 #include <moegeom/estimate.h>
 #include <string.h>
 
-/* Units of a tile: a batch is cut into tiles of this fixed size, each summed in two passes and merged in turn. */
-enum { MOMENT_TILE = 4096, COVARIANCE_TILE = 128, VARIABLES = 16, LANES = 8 };
+/* Units of a tile: a batch is cut into tiles of this fixed size, each summed in two passes and merged in turn.
+ * Each merging rounds the mean once more, so that tiles are large; products are summed by chunks of them. */
+enum { TILE = 4096, CHUNK = 128, VARIABLES = 16, LANES = 8 };
 
 /* Sum of (x_i - shift), and of its square, in LANES partial sums that a compiler can keep in one vector. The order of
  * additions depends on n alone. */
@@ -83,8 +84,8 @@ moeg_status moeg_moments_add(size_t p, size_t n, size_t stride, const double *va
     const moeg_status status = check_values("moments_add", p, n, stride, values, state);
     if (status != MOEG_OK)
         return status;
-    for (size_t first = 0; first < n; first += MOMENT_TILE) {
-        const size_t count = n - first < MOMENT_TILE ? n - first : MOMENT_TILE;
+    for (size_t first = 0; first < n; first += TILE) {
+        const size_t count = n - first < TILE ? n - first : TILE;
         for (size_t j = 0; j < p; j++) {
             const double *x = values + j * stride + first;
             const double mean = tile_mean(count, x);
@@ -121,41 +122,67 @@ size_t moeg_covariance_size(size_t p)
     return 1 + p + triangle;
 }
 
-/* Some variables of one tile: `variables` rows of `units` centred values, and their means. */
+/* Some variables of one tile: their means over it, and the centred values of one chunk of it after the other. */
 typedef struct tile {
-    size_t variables, units;
+    size_t variables, stride;
+    const double *values;
     double mean[VARIABLES];
-    double sum[VARIABLES]; /* of the centred values: rounding only */
-    double centred[VARIABLES * COVARIANCE_TILE];
+    double sum[VARIABLES]; /* of all the centred values: rounding only */
+    double centred[VARIABLES * CHUNK];
 } tile;
 
-static void fill_tile(size_t variables, size_t units, size_t stride, const double *values, tile *t)
+static void begin_tile(size_t variables, size_t units, size_t stride, const double *values, tile *t)
 {
     t->variables = variables;
-    t->units = units;
-    for (size_t j = 0; j < variables; j++) {
-        const double *x = values + j * stride;
+    t->stride = stride;
+    t->values = values;
+    for (size_t j = 0; j < variables; j++)
+        t->mean[j] = tile_mean(units, values + j * stride);
+}
+
+static void center_chunk(size_t first, size_t count, tile *t)
+{
+    for (size_t j = 0; j < t->variables; j++) {
+        const double *x = t->values + j * t->stride + first;
         double unused;
-        t->mean[j] = tile_mean(units, x);
-        t->sum[j] = sum_deviations(units, x, t->mean[j], &unused);
-        for (size_t i = 0; i < units; i++)
-            t->centred[j * units + i] = x[i] - t->mean[j];
+        t->sum[j] = (first == 0 ? 0 : t->sum[j]) + sum_deviations(count, x, t->mean[j], &unused);
+        for (size_t i = 0; i < count; i++)
+            t->centred[j * count + i] = x[i] - t->mean[j];
+    }
+}
+
+/* Sums over the tile of the products of the centred variables of a with those of b, which may be a, by chunks that stay
+ * in cache. */
+static void sum_products(size_t units, tile *a, tile *b, double *total)
+{
+    double product[VARIABLES * VARIABLES];
+    for (size_t first = 0; first < units; first += CHUNK) {
+        const size_t count = units - first < CHUNK ? units - first : CHUNK, pairs = a->variables * b->variables;
+        center_chunk(first, count, a);
+        if (b != a)
+            center_chunk(first, count, b);
+        /* No size here can be refused. */
+        moeg_linalg_multiply("covariance_add", a->variables, b->variables, count, a->centred, b->centred, 1, product);
+        for (size_t i = 0; i < pairs; i++)
+            total[i] = (first == 0 ? 0 : total[i]) + product[i];
     }
 }
 
 /* Adds the products of the variables of a (from index i0 on) with those of b (from j0 <= i0 on) to M2, and the shift
  * between the tile's means and the state's. The state's n and means are those before this tile. */
-static void add_products(const tile *a, size_t i0, const tile *b, size_t j0, double n, const double *mean, double *M2)
+static void add_products(size_t tile_units, tile *a, size_t i0, tile *b, size_t j0, double n, const double *mean,
+                         double *M2)
 {
-    const double units = (double)a->units, weight = n * (units / (n + units));
-    double product[VARIABLES * VARIABLES];
-    /* No size here can be refused. */
-    moeg_linalg_multiply("covariance_add", a->variables, b->variables, a->units, a->centred, b->centred, 1, product);
+    const double units = (double)tile_units, weight = n * (units / (n + units));
+    double total[VARIABLES * VARIABLES];
+    sum_products(tile_units, a, b, total);
     for (size_t i = 0; i < a->variables; i++)
         for (size_t j = 0; j < b->variables && j0 + j <= i0 + i; j++) {
             const size_t row = i0 + i, col = j0 + j;
             const double shift = n > 0 ? (a->mean[i] - mean[row]) * (b->mean[j] - mean[col]) * weight : 0;
-            M2[row * (row + 1) / 2 + col] += product[i * b->variables + j] - a->sum[i] * b->sum[j] / units + shift;
+            const double inside = total[i * b->variables + j] - a->sum[i] * b->sum[j] / units;
+            /* As in moments_add: no variance below 0, and a NaN stays one. */
+            M2[row * (row + 1) / 2 + col] += (row == col && inside < 0 ? 0 : inside) + shift;
         }
 }
 
@@ -166,12 +193,12 @@ static void add_covariance_tile(size_t p, size_t units, size_t stride, const dou
     double *mean = state + 1, *M2 = state + 1 + p;
     tile a, b;
     for (size_t i = 0; i < p; i += VARIABLES) {
-        fill_tile(p - i < VARIABLES ? p - i : VARIABLES, units, stride, values + i * stride, &a);
+        begin_tile(p - i < VARIABLES ? p - i : VARIABLES, units, stride, values + i * stride, &a);
         for (size_t j = 0; j < i; j += VARIABLES) {
-            fill_tile(VARIABLES, units, stride, values + j * stride, &b);
-            add_products(&a, i, &b, j, state[0], mean, M2);
+            begin_tile(VARIABLES, units, stride, values + j * stride, &b);
+            add_products(units, &a, i, &b, j, state[0], mean, M2);
         }
-        add_products(&a, i, &a, i, state[0], mean, M2);
+        add_products(units, &a, i, &a, i, state[0], mean, M2);
     }
     const double share = (double)units / (state[0] + (double)units);
     for (size_t j = 0; j < p; j++) {
@@ -186,8 +213,8 @@ moeg_status moeg_covariance_add(size_t p, size_t n, size_t stride, const double 
     const moeg_status status = check_values("covariance_add", p, n, stride, values, state);
     if (status != MOEG_OK)
         return status;
-    for (size_t first = 0; first < n; first += COVARIANCE_TILE) {
-        const size_t units = n - first < COVARIANCE_TILE ? n - first : COVARIANCE_TILE;
+    for (size_t first = 0; first < n; first += TILE) {
+        const size_t units = n - first < TILE ? n - first : TILE;
         add_covariance_tile(p, units, stride, values + first, state);
     }
     return MOEG_OK;

@@ -108,6 +108,41 @@ static void a_large_mean_does_not_cancel(void **state)
     assert_near(moments[2] / 3, 30, 30 * 4e9 * EPS);
 }
 
+/* n units in three tiles at a large offset: the covariance has the moments' means to the bit and their M2 to the
+ * rounding of its sums, and both the truth, of which x - offset, which is exact, is the witness. */
+static void covariance_is_as_exact_as_moments(void **state)
+{
+    (void)state;
+    enum { P = 2, N = 10000 };
+    const double offsets[] = {0, 1e9, -1e9, 1e15}, rounding[] = {600 * EPS, 1e-9, 1e-9, 1e-4};
+    double *x = malloc(P * N * sizeof *x);
+    for (size_t o = 0; o < 4; o++) {
+        uint64_t seed = 77;
+        long double sum[P] = {0}, square[P * P] = {0};
+        for (size_t i = 0; i < N; i++) {
+            const double first = next_normal(&seed), second = 0.6 * first + 0.8 * next_normal(&seed);
+            x[i] = offsets[o] + first;
+            x[N + i] = offsets[o] + second;
+            for (size_t j = 0; j < P; j++) {
+                sum[j] += x[j * N + i] - offsets[o];
+                for (size_t k = 0; k < P; k++)
+                    square[j * P + k] += (long double)(x[j * N + i] - offsets[o]) * (x[k * N + i] - offsets[o]);
+            }
+        }
+        double moments[1 + 2 * P] = {0}, covariance[1 + P + 3] = {0};
+        assert_ok(moeg_moments_add(P, N, N, x, moments));
+        assert_ok(moeg_covariance_add(P, N, N, x, covariance));
+        for (size_t j = 0, at = 1 + P; j < P; j++)
+            for (size_t k = 0; k <= j; k++, at++) {
+                assert_near(covariance[at], (double)(square[j * P + k] - sum[j] * sum[k] / N), rounding[o] * N);
+                if (j == k)
+                    assert_relative(covariance[at], moments[1 + P + j], 600 * EPS);
+            }
+        assert_memory_equal(covariance, moments, (1 + P) * sizeof(double));
+    }
+    free(x);
+}
+
 static void constants_have_no_variance(void **state)
 {
     (void)state;
@@ -294,6 +329,7 @@ int main(void)
         cmocka_unit_test(sizes),
         cmocka_unit_test(both_match_the_obvious_sums),
         cmocka_unit_test(a_large_mean_does_not_cancel),
+        cmocka_unit_test(covariance_is_as_exact_as_moments),
         cmocka_unit_test(constants_have_no_variance),
         cmocka_unit_test(merging_is_adding),
         cmocka_unit_test(empty_states_are_neutral),
