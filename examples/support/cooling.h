@@ -45,6 +45,9 @@ typedef struct cooling {
 cooling cooling_measure(const cooling_options *o);
 void cooling_free(cooling *c);
 
+/* The experts by least squares inside each cell, and how they fit: c->experts, c->fit, which are there to be filled. */
+void cooling_fit(cooling *c);
+
 /* Whether the hard risk is 0, to rounding. */
 int cooling_is_perfect(const cooling *c);
 

@@ -129,7 +129,7 @@ static void measure_risks(cooling *c, moeg_sampling *s)
     progress bar;
     c->fit = allocate(c->K, sizeof(moeg_cell_fit));
     c->experts = allocate(c->K, sizeof(moeg_expert *));
-    require(moeg_profile_hard(c->router, c->data.n, c->data.x, 1, c->data.y, c->experts, c->fit));
+    cooling_fit(c);
     require(moeg_moe_create(&moe, c->router, MOEG_GATE_SOFTMAX, c->experts));
     require(moeg_teacher_data_create(&teacher, c->data.n, 1, c->data.y));
     c->soft = allocate(c->ntau, sizeof(moeg_estimate));
