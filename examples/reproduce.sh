@@ -9,7 +9,13 @@ source_dir=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd) || exit 1
 # The runs: name of the output | program and arguments, from the top directory | claim.
 runs() {
     cat <<'END'
-tau_scaling|tau_scaling --family affine|Cooling a soft router to a hard one costs O(τ), with a known constant and a certified bound.
+tau_scaling|tau_scaling --family affine|Cooling a soft router to a hard one costs O(τ^α), with a known constant and a certified bound.
+tau_scaling_power2|tau_scaling --family power2|The order is the margin exponent: a margin with α = 1/2, and its own constant.
+tau_scaling_power3|tau_scaling --family power3|The same for α = 1/3.
+tau_scaling_power5|tau_scaling --family power5|The same for α = 1/5: near ties are common, and cooling is slow.
+tau_scaling_power_half|tau_scaling --family power1/2|The same for α = 2, by a density that vanishes at the tie.
+tau_scaling_rayleigh|tau_scaling --family rayleigh|The same for α = 2, by another density: only exponent and constant matter.
+tau_scaling_bounded|tau_scaling --family bounded|Where the margin is bounded below, cooling costs an exponentially small gap.
 boundary_mass|boundary_mass|The probability of a near tie is linear in its width, with the slope of the coarea formula.
 cooling_diamonds|cooling_report --data examples/data/diamonds.csv --target price --log carat,price --standardize --centroids 8|On the prices of diamonds: margins, boundary mass, its exponent, and the gap at each temperature.
 cooling_diabetes|cooling_report --data examples/data/diabetes.csv --target progression --standardize --centroids 4|On the progression of diabetes: the same, with few rows.

@@ -130,7 +130,7 @@ static void measure_risks(cooling *c, moeg_sampling *s)
     c->fit = allocate(c->K, sizeof(moeg_cell_fit));
     c->experts = allocate(c->K, sizeof(moeg_expert *));
     cooling_fit(c);
-    require(moeg_moe_create(&moe, c->router, MOEG_GATE_SOFTMAX, c->experts));
+    require(moeg_moe_create(&moe, c->router, moeg_gate_softmax(), c->experts));
     require(moeg_teacher_data_create(&teacher, c->data.n, 1, c->data.y));
     c->soft = allocate(c->ntau, sizeof(moeg_estimate));
     c->gap = allocate(c->ntau, sizeof(moeg_estimate));

@@ -19,14 +19,18 @@ extern "C" {
 
 /** BM(w) = P(a_(1) - a_(2) <= w) on a grid of widths, from one pass.
  *
- * Method LINE (AUTO where it applies: K = 2, affine router, Gaussian law): the difference of two normal distribution
- * functions, formed without cancellation; exact to rounding. Method MC: the share of rows, Clopper-Pearson intervals;
- * `contributing` counts the rows with Delta <= w.
+ * Method LINE (AUTO where it applies: K = 2, affine router, Gaussian law, or one of moeg_law_margin_create() and logits
+ * that differ by a multiple of x_1 alone): closed forms, without cancellation; exact to rounding. Method MC: the share
+ * of rows, Clopper-Pearson intervals; `contributing` counts the rows with Delta <= w. Under a Gaussian law and an
+ * affine router of which K' >= 2 experts, at most d, are not masked, rows are drawn in the router's row space [theory:
+ * boundary mass]: the differences of their logits are distributed as under the law, at the cost of K' - 1 normals in
+ * place of d; row i is a function of (law, router, seed, i), and not that of sample i of moeg_law_sample().
  * @param nw    widths, at least 1
  * @param w     (nw), finite, >= 0, in logit units, in any order
  * @param mass  (nw)
  * @return #MOEG_OK; #MOEG_ECANCELED; #MOEG_EINVAL; #MOEG_EUNSUPPORTED (LINE where it does not apply); #MOEG_ERANGE (a
- *         logit overflows); #MOEG_ENOMEM. Memory independent of n. Cost per row O(K d + d^2 + log nw). */
+ *         logit overflows); #MOEG_ENOMEM; what a callback law returns (moeg_law_callback_create()). Memory independent
+ * of n. Cost per row O(K d + d^2 + log nw). */
 MOEG_EXPORT moeg_status moeg_boundary_mass(const moeg_router *router, const moeg_law *law, size_t nw, const double *w,
                                            const moeg_sampling *s, moeg_estimate *mass);
 

@@ -28,7 +28,9 @@
 #include <moegeom/csv.h>
 #include <moegeom/npy.h>
 /* model */
+#include <moegeom/activation.h>
 #include <moegeom/expert.h>
+#include <moegeom/gate.h>
 #include <moegeom/law.h>
 #include <moegeom/moe.h>
 #include <moegeom/router.h>

@@ -29,16 +29,23 @@ typedef enum moeg_mixing {
  * L_tau and L_0 are never subtracted. Noise of Y around m adds a constant to both risks; it is not in them.
  *
  * Method LINE (AUTO where it applies: K = 2, affine router, constant or affine experts, teacher of one such expert,
- * Gaussian law): given s = a_1 - a_2 all is Gaussian with closed moments, and the one remaining integral is a graded
- * quadrature; std_error is 0 and quad_error bounds what quadrature and rounding may have done. Method MC: units are
- * rows; `contributing` of a gap counts the rows with Delta <= 45 tau, which alone feel the temperature. They weigh
- * v = exp(-Delta/tau): fewer than #MOEG_ENOUGH_UNITS of them, or as many as weigh no more than so many equal ones,
- * (sum v)^2 < #MOEG_ENOUGH_UNITS sum v^2, give that gap (and that soft risk) an infinite error bar and the call
- * #MOEG_EUNABLE, never a false zero. Rows beyond 45 tau are skipped under a sampled law; under an empirical law every
- * row is summed, so that the sums over the data are exact.
+ * Gaussian law, SOFTMAX; or a law of moeg_law_margin_create(), logits that differ by a multiple of x_1 alone, constant
+ * experts, and a teacher of one constant expert or a hard mixture of two that splits at x_1 = 0 too): one integral over
+ * s = a_1
+ * - a_2 is left, a graded quadrature; std_error is 0 and quad_error bounds what quadrature and rounding may have done.
+ * Method MC: units are rows; `contributing` of a gap counts the rows with Delta <= 45 tau, which alone feel the
+ * temperature. They weigh v = exp(-Delta/tau): fewer than #MOEG_ENOUGH_UNITS of them, or as many as weigh no more than
+ * so many equal ones, (sum v)^2 < #MOEG_ENOUGH_UNITS sum v^2, give that gap (and that soft risk) an infinite error bar
+ * and the call #MOEG_EUNABLE, never a false zero. Rows beyond 45 tau are skipped under a sampled law; under an
+ * empirical law every row is summed, so that the sums over the data are exact.
  *
- * A gap that is 0 whatever the input, at tau = 0 or with all experts but one masked, has the interval [0, 0] and all
- * rows contributing. Experts masked by a logit of -inf are left out, whatever their outputs.
+ * All four gates. The hard risk is that of the gate's own limit: of the best expert, for SUBSET of the mean of the k
+ * best outputs (output mixing) or the mean of their losses (loss mixing), where Delta is the top-k gap. D is in general
+ * sum_k (g_k(tau) - g_k(0)) f_k, the differences formed without cancellation.
+ *
+ * A gap that is 0 whatever the input has the interval [0, 0] and all rows contributing: at tau = 0, with all experts
+ * but one masked, under TOPK_RENORM with k = 1, under SUBSET with k experts that are not masked. Experts masked by a
+ * logit of -inf are left out, whatever their outputs.
  * @param ntau  temperatures, at least 1
  * @param tau   (ntau), each 0 or in [1e-300, 1e300], in any order; the gap at 0 is exactly 0
  * @param hard  one estimate, or NULL
@@ -48,7 +55,8 @@ typedef enum moeg_mixing {
  *        bar is infinite, infinity on the diagonal and NaN beside it
  * @return #MOEG_OK; #MOEG_EUNABLE, #MOEG_ECANCELED (written, over the rows done); #MOEG_EINVAL (also dimensions that do
  * not fit, a data teacher without its empirical law); #MOEG_EUNSUPPORTED (LINE where it does not apply); #MOEG_ERANGE
- * (an overflow); #MOEG_ENOMEM. Memory independent of n. Cost per row O(d^2 + K m d + ntau K m). */
+ * (an overflow); #MOEG_EDOM (fewer experts that are not masked than the gate's k); #MOEG_ENOMEM; what a callback law
+ * returns (moeg_law_callback_create()). Memory independent of n. Cost per row O(d^2 + K m d + ntau K m). */
 MOEG_EXPORT moeg_status moeg_risk_curve(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,
                                         moeg_mixing mixing, size_t ntau, const double *tau, const moeg_sampling *s,
                                         moeg_estimate *hard, moeg_estimate *soft, moeg_estimate *gap,

@@ -1,9 +1,10 @@
 /** @file
- * Routers: logits, margins, ordered top-k, gates. Ties break to the lowest index, always. n = 0 rows are fine
+ * Routers: logits, margins and gaps, ordered top-k. Ties break to the lowest index, always. n = 0 rows are fine
  * everywhere; their arrays may be NULL. */
 #ifndef MOEGEOM_ROUTER_H
 #define MOEGEOM_ROUTER_H
 
+#include <moegeom/activation.h>
 #include <moegeom/export.h>
 #include <moegeom/status.h>
 #include <stddef.h>
@@ -25,6 +26,44 @@ typedef struct moeg_router moeg_router;
 MOEG_EXPORT moeg_status moeg_router_affine_create(moeg_router **router, size_t K, size_t d, const double *W,
                                                   const double *b);
 
+/** Logits by affine maps with an activation between, and none at the output, as moeg_expert_mlp_create(). With
+ * layers = 1 it is an affine router.
+ *
+ * @param layers      number of affine maps, at least 1
+ * @param widths      (layers + 1): d, the hidden widths, K >= 2; each at least 1
+ * @param W           (layers) pointers: W[l] (widths[l + 1] x widths[l]), row-major, finite
+ * @param b           (layers) pointers: b[l] (widths[l + 1]), finite, or NULL for 0; in the last one -inf masks an
+ * expert (at least one must not be); NULL: all 0
+ * @param activation  between the maps
+ * @return #MOEG_OK; #MOEG_EINVAL (NULL, K < 2, a size of 0, an unknown activation, a value that does not fit, named by
+ *         layer and index); #MOEG_ENOMEM. */
+MOEG_EXPORT moeg_status moeg_router_mlp_create(moeg_router **router, size_t layers, const size_t *widths,
+                                               const double *const *W, const double *const *b,
+                                               moeg_activation activation);
+
+/** The logits of a callback router.
+ *
+ * Called from several threads at once, with batches of any size. For a row to be routed alike alone and in any batch,
+ * its logits must depend on that row alone, to the last bit. It must return: no longjmp, no exception.
+ * @param n       rows, at least 1
+ * @param x       (n x d), row-major
+ * @param logits  (n x K), row-major, to be written in full, finite or -inf (a masked expert); NaN on entry
+ * @param user    as given to moeg_router_callback_create()
+ * @return 0; anything else stops the run with #MOEG_ECALLBACK. */
+typedef int (*moeg_router_map)(size_t n, const double *x, double *logits, void *user);
+
+/** A router of the user's own.
+ *
+ * Where its logits are wanted, a function that returns other than 0 is #MOEG_ECALLBACK, with the value in the message;
+ * a NaN or +inf is the #MOEG_ERANGE of logits that overflow; a row of which every logit is -inf is #MOEG_EDOM.
+ * @param K       experts, in [2, 2^32)
+ * @param d       dimension of x, in [1, 2^32)
+ * @param logits  the logits
+ * @param user    handed to it; must live as long as the router, and what holds it
+ * @return #MOEG_OK; #MOEG_EINVAL (NULL, K, d); #MOEG_ENOMEM. */
+MOEG_EXPORT moeg_status moeg_router_callback_create(moeg_router **router, size_t K, size_t d, moeg_router_map logits,
+                                                    void *user);
+
 /** Frees a router (its memory lives on while mixtures and jobs hold it). NULL is fine. */
 MOEG_EXPORT void moeg_router_free(moeg_router *router);
 
@@ -34,14 +73,15 @@ MOEG_EXPORT size_t moeg_router_experts(const moeg_router *router);
 /** Dimension d of x; 0 of NULL. */
 MOEG_EXPORT size_t moeg_router_dim(const moeg_router *router);
 
-/** Logits of n rows, by our own kernel with a fixed order of operations: a row has the same logits, bit for bit, alone
- * and in any batch.
+/** Logits of n rows, by our own kernels with a fixed order of operations: a row has the same logits, bit for bit, alone
+ * and in any batch (of a callback router, if the callback sees to it).
  *
  * @param x       (n x d), row-major, finite
  * @param logits  (n x K), row-major
  * @return #MOEG_OK; #MOEG_EINVAL (NULL; x not finite, by row and column); #MOEG_ERANGE (a logit overflows: row and
- *         expert); #MOEG_ENOMEM. Outputs untouched on error, for which the results are made beside them. The logit of a
- *         masked expert is -inf, whatever x. Cost O(n K d). Thread-safe. */
+ *         expert); #MOEG_ENOMEM; of a callback router #MOEG_ECALLBACK and #MOEG_EDOM. Outputs untouched on error, for
+ * which the results are made beside them. The logit of a masked expert is -inf, whatever x. Cost O(n) times the number
+ * of weights. Thread-safe. */
 MOEG_EXPORT moeg_status moeg_router_logits(const moeg_router *router, size_t n, const double *x, double *logits);
 
 /** Margins Delta(x) = a_(1) - a_(2) of n rows; statuses and cost as moeg_router_logits(), #MOEG_ERANGE also where the
@@ -49,6 +89,20 @@ MOEG_EXPORT moeg_status moeg_router_logits(const moeg_router *router, size_t n, 
  *
  * @param margin  (n); +inf where only one expert is not masked */
 MOEG_EXPORT moeg_status moeg_router_margin(const moeg_router *router, size_t n, const double *x, double *margin);
+
+/** Gaps a_(k) - a_(k+1) of the logits of n rows, as moeg_top_gap(); statuses and cost as moeg_router_margin();
+ * #MOEG_EINVAL also for k outside [1, K - 1], #MOEG_EDOM where fewer than k experts are not masked.
+ *
+ * @param gap  (n); +inf where only k experts are not masked */
+MOEG_EXPORT moeg_status moeg_router_top_gap(const moeg_router *router, size_t n, const double *x, size_t k,
+                                            double *gap);
+
+/** Gaps a_(1) - a_(r+1) of the logits of n rows, as moeg_order_gap(); statuses and cost as moeg_router_margin();
+ * #MOEG_EINVAL also for r outside [1, K - 1].
+ *
+ * @param gap  (n); +inf where at most r experts are not masked */
+MOEG_EXPORT moeg_status moeg_router_order_gap(const moeg_router *router, size_t n, const double *x, size_t r,
+                                              double *gap);
 
 /** The k largest logits of n rows, in order: the first index is the hard router's choice k*(x).
  *
@@ -71,18 +125,6 @@ MOEG_EXPORT moeg_status moeg_margin(size_t n, size_t K, const double *logits, do
  * @return #MOEG_OK; #MOEG_EINVAL (NULL, k = 0 or k > K, a NaN or +inf); #MOEG_EDOM (fewer than k finite logits in a
  *         row). Outputs untouched on error. Cost O(n K k). */
 MOEG_EXPORT moeg_status moeg_top(size_t n, size_t K, const double *logits, size_t k, size_t *index);
-
-/** SOFTMAX gates g_k = exp((a_k - a_(1))/tau) / sum of n rows of K logits; tau = 0: 1 at the largest (ties: the lowest
- * index), 0 elsewhere [theory: gates].
- *
- * Right to 4 epsilon, relative, for all finite logits and every tau, and half a subnormal unit more where the gate is
- * subnormal: the quotient (a_k - a_(1))/tau is carried in double-double. The gates of a row sum to 1 within 2 epsilon.
- * @param logits  (n x K), finite or -inf (gate 0)
- * @param tau     0 or in [1e-300, 1e300], in units of logits
- * @param gates   (n x K); may be the same array as logits
- * @return #MOEG_OK; #MOEG_EINVAL (NULL, K = 0, tau outside its range, a NaN or +inf, named by row and expert);
- *         #MOEG_EDOM (no finite logit in a row). Outputs untouched on error. Cost O(n K). Thread-safe. */
-MOEG_EXPORT moeg_status moeg_gates_softmax(size_t n, size_t K, const double *logits, double tau, double *gates);
 
 #ifdef __cplusplus
 }

@@ -24,7 +24,8 @@ extern "C" {
     X(MOEG_EIO, -5, "input or output failed")                                                                          \
     X(MOEG_ERANGE, -6, "value out of the range of double precision")                                                   \
     X(MOEG_EUNSUPPORTED, -7, "not available for this kind of object")                                                  \
-    X(MOEG_EFAILED, -8, "a numerical algorithm did not converge")
+    X(MOEG_EFAILED, -8, "a numerical algorithm did not converge")                                                      \
+    X(MOEG_ECALLBACK, -9, "a callback of the user reported an error")
 
 /** Status of a call; see #MOEG_STATUS_LIST. */
 typedef enum moeg_status {

@@ -48,6 +48,22 @@ int moeg_kernel_top2(size_t K, size_t stride, const double *a, uint32_t *best, d
     return moeg_kernel_best()->top2(K, stride, a, best, margin);
 }
 
+void moeg_kernel_layer(int relu, size_t K, size_t d, const double *W, const double *b, size_t n, size_t x_stride,
+                       const double *x, size_t out_stride, double *out)
+{
+    moeg_kernel_best()->layer(relu, K, d, W, b, n, x_stride, x, out_stride, out);
+}
+
+void moeg_kernel_activate(moeg_kernel_activation activation, size_t n, const double *x, double *y)
+{
+    moeg_kernel_best()->activate[activation](n, x, y);
+}
+
+void moeg_kernel_slope(moeg_kernel_activation activation, size_t n, const double *x, double *y)
+{
+    moeg_kernel_best()->slope[activation](n, x, y);
+}
+
 void moeg_kernel_exp(size_t n, const double *x, double *y)
 {
     moeg_kernel_best()->exp(n, x, y);
@@ -61,6 +77,63 @@ void moeg_kernel_uniforms(uint64_t seed, uint32_t id, uint64_t first, size_t q, 
 void moeg_kernel_normals(uint64_t seed, uint32_t id, uint64_t first, size_t q, size_t stride, double *z)
 {
     moeg_kernel_best()->normals(seed, id, first, 0, q, stride, z);
+}
+
+double moeg_kernel_deviations(size_t n, const double *x, double shift, double *squares)
+{
+    return moeg_kernel_best()->deviations(n, x, shift, squares);
+}
+
+int moeg_kernel_finite(size_t n, const double *x)
+{
+    return moeg_kernel_best()->finite(n, x);
+}
+
+void moeg_kernel_center(size_t n, const double *x, double mean, double *out)
+{
+    moeg_kernel_best()->center(n, x, mean, out);
+}
+
+void moeg_kernel_products(size_t p, size_t q, size_t n, size_t stride, const double *a, const double *b, double *out)
+{
+    moeg_kernel_best()->products(p, q, n, stride, a, b, out);
+}
+
+void moeg_kernel_bins(size_t nw, const double *w, size_t n, const double *v, uint32_t *bin)
+{
+    moeg_kernel_best()->bins(nw, w, n, v, bin);
+}
+
+void moeg_kernel_winners(size_t step, size_t n, const uint32_t *best, const double *a, double *out)
+{
+    moeg_kernel_best()->winners(step, n, best, a, out);
+}
+
+void moeg_kernel_losers(size_t k, size_t n, const uint32_t *best, const double *a, const double *next,
+                        const double *winner, double *out)
+{
+    moeg_kernel_best()->losers(k, n, best, a, next, winner, out);
+}
+
+void moeg_kernel_gather(size_t n, const uint32_t *place, const double *in, double *out)
+{
+    moeg_kernel_best()->gather(n, place, in, out);
+}
+
+void moeg_kernel_mix(const moeg_kernel_mixture *mixture, size_t first, size_t count, double tau, double *largest,
+                     double *gap, double *soft)
+{
+    moeg_kernel_best()->mix(mixture, first, count, tau, largest, gap, soft);
+}
+
+void moeg_kernel_softmax(size_t K, double tau, size_t stride, double *a)
+{
+    moeg_kernel_best()->softmax(K, tau, stride, a);
+}
+
+void moeg_kernel_add_weighted(size_t n, const double *g, const double *f, double *y)
+{
+    moeg_kernel_best()->add_weighted(n, g, f, y);
 }
 
 const char *moeg_kernel_name(void)

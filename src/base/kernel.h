@@ -29,6 +29,27 @@ void moeg_kernel_affine(size_t K, size_t d, const double *W, const double *b, si
  * finite but for masks of -inf below the second; else some unit wants to be looked at. best (stride), margin (stride).
  */
 int moeg_kernel_top2(size_t K, size_t stride, const double *a, uint32_t *best, double *margin);
+/* The same for n units (a multiple of MOEG_LANES) whose variables are x_stride and out_stride apart, and where `relu`
+ * is not 0, with what is negative made 0, and what is infinite NaN. */
+void moeg_kernel_layer(int relu, size_t K, size_t d, const double *W, const double *b, size_t n, size_t x_stride,
+                       const double *x, size_t out_stride, double *out);
+
+/* Activations s(x): max(x, 0); x Phi(x), Phi the normal distribution function; x/(1 + exp(-x)); tanh x. */
+typedef enum moeg_kernel_activation {
+    MOEG_KERNEL_RELU,
+    MOEG_KERNEL_GELU,
+    MOEG_KERNEL_SILU,
+    MOEG_KERNEL_TANH
+} moeg_kernel_activation;
+enum { MOEG_KERNEL_ACTIVATIONS = MOEG_KERNEL_TANH + 1 };
+
+/* y[i] = s(x[i]): within 4 ulp, and 1.1e-305 more where exp() is below its range; NaN where x[i] is NaN or infinite. n
+ * a multiple of MOEG_LANES; y may be x. */
+void moeg_kernel_activate(moeg_kernel_activation activation, size_t n, const double *x, double *y);
+
+/* y[i] = s'(x[i]), likewise; relu'(0) = 0. Within 4 epsilon of the sum of magnitudes of the two terms of (x g(x))' =
+ * g(x) + x g'(x) for GELU and SILU, which cancel near their minimum. */
+void moeg_kernel_slope(moeg_kernel_activation activation, size_t n, const double *x, double *y);
 
 /* y[i] = exp(x[i]) for x[i] <= 0 or -inf: within 2 ulp for x[i] >= -708, then to the spacing of subnormals, and 0 below
  * -708.75; NaN stays NaN; n a multiple of MOEG_LANES; y may be x. */
@@ -39,6 +60,59 @@ void moeg_kernel_uniforms(uint64_t seed, uint32_t id, uint64_t first, size_t q, 
 
 /* Normals, likewise. */
 void moeg_kernel_normals(uint64_t seed, uint32_t id, uint64_t first, size_t q, size_t stride, double *z);
+
+/* Sum of x[i] - shift, and of its square, over n values; x at any address. */
+double moeg_kernel_deviations(size_t n, const double *x, double shift, double *squares);
+
+/* Whether all of n values are finite; x at any address. */
+int moeg_kernel_finite(size_t n, const double *x);
+
+/* out[i] = x[i] - mean; x at any address. */
+void moeg_kernel_center(size_t n, const double *x, double mean, double *out);
+
+/* out[i, j] = sum over u < n of a[i, u] b[j, u], a (p x stride), b (q x stride), out (p x q); n a multiple of
+ * MOEG_LANES. If b is a, the part of out above the diagonal is left undefined. */
+void moeg_kernel_products(size_t p, size_t q, size_t n, size_t stride, const double *a, const double *b, double *out);
+
+/* bin[i] = how many of the nw ascending w are below v[i]; 0 if v[i] is NaN. nw < 2^32; v at any address. */
+void moeg_kernel_bins(size_t nw, const double *w, size_t n, const double *v, uint32_t *bin);
+
+/* out[i] = a[best[i] * step + i]: what the best expert of each row has. */
+void moeg_kernel_winners(size_t step, size_t n, const uint32_t *best, const double *a, double *out);
+
+/* Loser k of a row is expert k, or expert k + 1 from the best one on. out[i] = a[i] or next[i], what experts k and k +
+ * 1 have, less winner[i]. */
+void moeg_kernel_losers(size_t k, size_t n, const uint32_t *best, const double *a, const double *next,
+                        const double *winner, double *out);
+
+/* out[i] = in[place[i]]. */
+void moeg_kernel_gather(size_t n, const uint32_t *place, const double *in, double *out);
+
+/* A block of rows, each with its best expert and the other experts, its losers, in ascending order. */
+typedef struct moeg_kernel_mixture {
+    size_t losers, m, stride;
+    int loss;               /* which mixing: of outputs (0) or of losses (1) */
+    int exact;              /* whether gates below e^-700 matter */
+    const double *below;    /* (losers x stride) a_k - a_best, <= 0 or -inf */
+    const double *contrast; /* (losers m x stride) f_k - f_best, or of losses (losers x stride) |f_k - y|^2 - hard */
+    const double *residual; /* (m x stride) f_best - y; not for losses */
+    const double *hard;     /* (stride) |residual|^2 */
+    double *gate;           /* (losers x stride) scratch */
+} moeg_kernel_mixture;
+
+/* Risks of rows first .. first + count - 1 at a temperature tau > 0; both numbers multiples of MOEG_LANES. With
+ * v_k = exp(below_k/tau) and D = sum_k v_k contrast_k/(1 + sum_k v_k): of outputs gap = D.(D + 2 residual) and
+ * soft = |residual + D|^2, of losses gap = D and soft = hard + D, which loses nothing: soft is at least hard/K.
+ * largest[i] = max_k v_k = exp(-margin/tau). largest (count), gap (count), soft (count) start at row `first`. */
+void moeg_kernel_mix(const moeg_kernel_mixture *mixture, size_t first, size_t count, double tau, double *largest,
+                     double *gap, double *soft);
+
+/* Logits a (K x stride) to gates exp((a_k - a_(1))/tau)/sum, in place, tau > 0; NaN in a unit without a finite logit or
+ * with one that is NaN or +inf. Within |log g| epsilon and a few more; below e^-708 a gate may be 0. */
+void moeg_kernel_softmax(size_t K, double tau, size_t stride, double *a);
+
+/* y[i] += g[i] f[i] where g[i] is not 0, for i < n, a multiple of MOEG_LANES. */
+void moeg_kernel_add_weighted(size_t n, const double *g, const double *f, double *y);
 
 /* The name of the instruction set picked: "avx512", "avx2" or "generic". */
 const char *moeg_kernel_name(void);

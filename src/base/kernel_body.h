@@ -4,6 +4,7 @@
  * Most loops are plain C for the compiler to vectorise. Two are on vector types, as the compilers do not find by
  * themselves the 32 x 32 bit multiply of Philox and the register tile of the affine map. */
 #include "base/kernel.h"
+#include "base/kernel_activation.h"
 #include "base/kernel_math.h"
 #include "base/kernel_table.h"
 
@@ -35,11 +36,19 @@ enum { VECTOR_LANES = 2, VECTORS = 2 };
 #endif
 
 /* A tile of outputs of the affine map is ROWS rows by VECTORS vectors: with AVX2 its sums, a row of x and a weight fill
- * the 16 registers. A tile of draws or of margins is TILE units. */
-enum { ROWS = 4, TILE = 64 };
+ * the 16 registers. A tile of draws or of mixtures is TILE units, one of margins TOP_VECTORS vectors. */
+enum { ROWS = 4, TILE = 64, TOP_VECTORS = 2 };
 
 typedef double reals __attribute__((vector_size(8 * VECTOR_LANES), may_alias));
 typedef uint64_t words __attribute__((vector_size(8 * VECTOR_LANES), may_alias));
+
+/* A vector at any address. */
+typedef double loose __attribute__((vector_size(8 * VECTOR_LANES), aligned(8), may_alias));
+
+static inline reals load(const double *x)
+{
+    return *(const loose *)x;
+}
 
 /* The same value in every lane; a - 0 is a, the sign of zero too, at no cost. */
 #define REALS(a) ((a) - (reals){0})
@@ -138,108 +147,191 @@ static void kernel_sincos(size_t n, const double *v, double *s, double *c)
         sincos_lane(v[i], &s[i], &c[i]);
 }
 
-/* Outputs of `rows` rows and `vectors` vectors, held in registers while j runs. Both are constants where this is
- * called, so that each pair makes its own straight code. */
-static inline __attribute__((always_inline)) void affine_tile(int rows, int vectors, size_t d, const double *W,
-                                                              const double *b, size_t stride, const double *x,
+#define FOR_EACH_ACTIVATION(X) X(relu) X(gelu) X(silu) X(tanh)
+
+#define DEFINE_ACTIVATION(name)                                                                                        \
+    static void kernel_##name(size_t n, const double *x, double *y)                                                    \
+    {                                                                                                                  \
+        for (size_t i = 0; i < n; i++)                                                                                 \
+            y[i] = name##_lane(x[i]);                                                                                  \
+    }                                                                                                                  \
+    static void kernel_##name##_slope(size_t n, const double *x, double *y)                                            \
+    {                                                                                                                  \
+        for (size_t i = 0; i < n; i++)                                                                                 \
+            y[i] = name##_slope_lane(x[i]);                                                                            \
+    }
+FOR_EACH_ACTIVATION(DEFINE_ACTIVATION)
+
+/* s + 0 s is s where s is finite, its sign if it is 0 too, and NaN where it is not. */
+static inline reals mark_overflows(reals s)
+{
+    return FMA_REALS(REALS(0.0), s, s);
+}
+
+/* relu_lane() of a vector. */
+static inline reals relu_reals(reals v)
+{
+    const reals finite = mark_overflows(v);
+    return (reals)((words)finite & ~(words)(finite <= REALS(0.0)));
+}
+
+/* The numbers of one affine map, for the functions below: out[k, i] over columns of x. */
+typedef struct affine_map {
+    size_t d, x_stride, out_stride;
+} affine_map;
+
+/* Outputs of `rows` rows and `vectors` vectors, held in registers while j runs. Both, and relu, are constants where
+ * this is called, so that each makes its own straight code. */
+static inline __attribute__((always_inline)) void affine_tile(int relu, int rows, int vectors, affine_map map,
+                                                              const double *W, const double *b, const double *x,
                                                               double *out)
 {
     reals sum[ROWS][VECTORS];
     for (int k = 0; k < rows; k++)
         for (int v = 0; v < vectors; v++)
             sum[k][v] = REALS(b != NULL ? b[k] : 0.0);
-    for (size_t j = 0; j < d; j++) {
-        const reals *column = (const reals *)(x + j * stride);
+    for (size_t j = 0; j < map.d; j++) {
+        const reals *column = (const reals *)(x + j * map.x_stride);
         for (int k = 0; k < rows; k++) {
-            const reals weight = REALS(W[(size_t)k * d + j]);
+            const reals weight = REALS(W[(size_t)k * map.d + j]);
             for (int v = 0; v < vectors; v++)
                 sum[k][v] = FMA_REALS(weight, column[v], sum[k][v]);
         }
     }
-    /* s + 0 s is s where s is finite, its sign if it is 0 too, and NaN where it is not. */
     for (int k = 0; k < rows; k++)
         for (int v = 0; v < vectors; v++)
-            ((reals *)(out + (size_t)k * stride))[v] = sum[k][v] + 0.0 * sum[k][v];
+            ((reals *)(out + (size_t)k * map.out_stride))[v] = relu ? relu_reals(sum[k][v]) : mark_overflows(sum[k][v]);
 }
 
-/* All K rows of `vectors` vectors, a constant. */
-static inline __attribute__((always_inline)) void affine_panel(int vectors, size_t K, size_t d, const double *W,
-                                                               const double *b, size_t stride, const double *x,
+/* All K rows of `vectors` vectors; relu and vectors are constants. */
+static inline __attribute__((always_inline)) void affine_panel(int relu, int vectors, size_t K, affine_map map,
+                                                               const double *W, const double *b, const double *x,
                                                                double *out)
 {
     for (size_t k = 0; k < K; k += ROWS) {
-        const double *weights = W + k * d, *biases = b != NULL ? b + k : NULL;
-        double *to = out + k * stride;
+        const double *weights = W + k * map.d, *biases = b != NULL ? b + k : NULL;
+        double *to = out + k * map.out_stride;
         switch (K - k) {
         case 1:
-            affine_tile(1, vectors, d, weights, biases, stride, x, to);
+            affine_tile(relu, 1, vectors, map, weights, biases, x, to);
             break;
         case 2:
-            affine_tile(2, vectors, d, weights, biases, stride, x, to);
+            affine_tile(relu, 2, vectors, map, weights, biases, x, to);
             break;
         case 3:
-            affine_tile(3, vectors, d, weights, biases, stride, x, to);
+            affine_tile(relu, 3, vectors, map, weights, biases, x, to);
             break;
         default:
-            affine_tile(ROWS, vectors, d, weights, biases, stride, x, to);
+            affine_tile(relu, ROWS, vectors, map, weights, biases, x, to);
         }
     }
+}
+
+static inline __attribute__((always_inline)) void affine_panels(int relu, size_t K, affine_map map, const double *W,
+                                                                const double *b, size_t n, const double *x, double *out)
+{
+    const size_t wide = VECTORS * VECTOR_LANES;
+    size_t i = 0;
+    for (; i + wide <= n; i += wide)
+        affine_panel(relu, VECTORS, K, map, W, b, x + i, out + i);
+    for (; i < n; i += VECTOR_LANES)
+        affine_panel(relu, 1, K, map, W, b, x + i, out + i);
+}
+
+static void kernel_layer(int relu, size_t K, size_t d, const double *W, const double *b, size_t n, size_t x_stride,
+                         const double *x, size_t out_stride, double *out)
+{
+    const affine_map map = {d, x_stride, out_stride};
+    if (relu)
+        affine_panels(1, K, map, W, b, n, x, out);
+    else
+        affine_panels(0, K, map, W, b, n, x, out);
 }
 
 static void kernel_affine(size_t K, size_t d, const double *W, const double *b, size_t stride, const double *x,
                           double *out)
 {
-    const size_t wide = VECTORS * VECTOR_LANES;
-    size_t i = 0;
-    for (; i + wide <= stride; i += wide)
-        affine_panel(VECTORS, K, d, W, b, stride, x + i, out + i);
-    for (; i < stride; i += VECTOR_LANES)
-        affine_panel(1, K, d, W, b, stride, x + i, out + i);
+    kernel_layer(0, K, d, W, b, stride, stride, x, stride, out);
 }
 
-/* Units 0 .. count - 1 of a block, count at most TILE, without a branch: the loops over i compare and select, lane by
- * lane. A NaN never becomes the largest. */
-static inline int top2_tile(size_t K, size_t count, size_t stride, const double *restrict a, uint32_t *restrict best,
-                            double *restrict margin)
+/* a where the mask is set, b where it is clear. */
+static inline reals select_reals(words mask, reals a, reals b)
 {
-    double first[TILE], second[TILE];
-    uint64_t index[TILE], suspects = 0;
-    for (size_t i = 0; i < count; i++) {
-        first[i] = second[i] = -INFINITY;
-        index[i] = 0;
+    return (reals)(((words)a & mask) | ((words)b & ~mask));
+}
+
+/* `vectors` vectors of units, a constant, without a branch. A NaN never becomes the largest. Returns whether one of the
+ * units wants to be looked at. */
+static inline __attribute__((always_inline)) int top2_tile(int vectors, size_t K, size_t stride, const double *a,
+                                                           uint32_t *best, double *margin)
+{
+    reals first[TOP_VECTORS], second[TOP_VECTORS];
+    words index[TOP_VECTORS], suspects = WORDS(0);
+    for (int c = 0; c < vectors; c++) {
+        first[c] = second[c] = REALS(-INFINITY);
+        index[c] = WORDS(0);
     }
     for (uint64_t k = 0; k < K; k++)
-        for (size_t i = 0; i < count; i++) {
-            const double v = a[k * stride + i], f = first[i], s = second[i];
-            const double lesser = v > f ? f : v;
-            second[i] = lesser > s ? lesser : s;
-            index[i] = v > f ? k : index[i];
-            first[i] = v > f ? v : f;
-            suspects |= v == v ? 0 : 1;
+        for (int c = 0; c < vectors; c++) {
+            const reals v = load(a + k * stride + c * VECTOR_LANES);
+            const words above = (words)(v > first[c]);
+            const reals lesser = select_reals(above, first[c], v);
+            second[c] = select_reals((words)(lesser > second[c]), lesser, second[c]);
+            index[c] = (WORDS(k) & above) | (index[c] & ~above);
+            first[c] = select_reals(above, v, first[c]);
+            suspects |= ~(words)(v == v);
         }
-    for (size_t i = 0; i < count; i++) {
-        margin[i] = first[i] - second[i] + 0;     /* + 0 turns -0, the margin of -0 and 0, into 0 */
-        suspects |= margin[i] <= DBL_MAX ? 0 : 1; /* an infinite first[i] gives inf or NaN */
-        best[i] = (uint32_t)index[i];
+    for (int c = 0; c < vectors; c++) {
+        const reals difference = first[c] - second[c] + REALS(0.0); /* + 0 turns -0, the margin of -0 and 0, into 0 */
+        suspects |= ~(words)(difference <= REALS(DBL_MAX));         /* an infinite first gives inf or NaN */
+        *(loose *)(margin + c * VECTOR_LANES) = difference;
+        for (int l = 0; l < VECTOR_LANES; l++)
+            best[c * VECTOR_LANES + l] = (uint32_t)index[c][l];
     }
-    return suspects != 0;
+    uint64_t any = 0;
+    for (int l = 0; l < VECTOR_LANES; l++)
+        any |= suspects[l];
+    return any != 0;
 }
 
 static int kernel_top2(size_t K, size_t stride, const double *a, uint32_t *best, double *margin)
 {
+    const size_t wide = TOP_VECTORS * VECTOR_LANES;
     int suspects = 0;
-    for (size_t i = 0; i < stride; i += TILE)
-        suspects |= top2_tile(K, stride - i < TILE ? stride - i : TILE, stride, a + i, best + i, margin + i);
+    size_t i = 0;
+    for (; i + wide <= stride; i += wide)
+        suspects |= top2_tile(TOP_VECTORS, K, stride, a + i, best + i, margin + i);
+    for (; i < stride; i += VECTOR_LANES)
+        suspects |= top2_tile(1, K, stride, a + i, best + i, margin + i);
     return suspects;
 }
+
+#include "base/kernel_mixture.h"
+#include "base/kernel_sums.h"
+#define LIST_ACTIVATION(name) kernel_##name,
+#define LIST_SLOPE(name) kernel_##name##_slope,
 
 const moeg_kernel_table MOEG_KERNEL_TABLE = {
     .name = MOEG_KERNEL_NAME,
     .affine = kernel_affine,
     .top2 = kernel_top2,
+    .layer = kernel_layer,
     .exp = kernel_exp,
+    .activate = {FOR_EACH_ACTIVATION(LIST_ACTIVATION)},
+    .slope = {FOR_EACH_ACTIVATION(LIST_SLOPE)},
     .uniforms = kernel_uniforms,
     .normals = kernel_normals,
     .log = kernel_log,
     .sincos = kernel_sincos,
+    .deviations = kernel_deviations,
+    .finite = kernel_finite,
+    .center = kernel_center,
+    .products = kernel_products,
+    .bins = kernel_bins,
+    .winners = kernel_winners,
+    .losers = kernel_losers,
+    .gather = kernel_gather,
+    .mix = kernel_mix,
+    .softmax = kernel_softmax,
+    .add_weighted = kernel_add_weighted,
 };

@@ -30,15 +30,16 @@ static inline double of_bits(uint64_t bits)
 }
 
 /* exp(x) = 2^k exp(r), k = rint(x / ln 2), |r| <= ln(2)/2; exp(r) = 1 + r + r^2 P(r). The exponent field of 2^k is
- * k + 1023: at the clamp k = -1023 makes it zero, so that far tails and masks need no case of their own. */
-static inline double exp_lane(double x)
+ * k + 1023: at the clamp k = -1023 makes it zero, so that far tails and masks need no case of their own. Returns
+ * exp(r) - 1. What x lacks of the argument, if anything, is added to r: adding -0 is no operation. */
+static inline double exp_parts(double x, double lacking, double *scale)
 {
     const double shift = 0x1.8p52; /* Adding it rounds to an integer, which then stands in the low bits. */
     const double clamped = x < -709 ? -709 : x;
     const double shifted = FMA(clamped, 0x1.71547652b82fep+0, shift);
     const double k = shifted - shift;
     /* ln 2 in two pieces, the first with 20 zero bits at its end: k times it is exact. */
-    const double r = FMA(k, -0x1.a39ef35793c76p-33, FMA(k, -0x1.62e42fee00000p-1, clamped));
+    const double r = FMA(k, -0x1.a39ef35793c76p-33, FMA(k, -0x1.62e42fee00000p-1, clamped)) + lacking;
     double p = 0x1.af390ba7e6f47p-26;
     p = FMA(p, r, 0x1.2891d4ffbb0f9p-22);
     p = FMA(p, r, 0x1.71de0d85293b8p-19);
@@ -49,8 +50,23 @@ static inline double exp_lane(double x)
     p = FMA(p, r, 0x1.5555555553d37p-5);
     p = FMA(p, r, 0x1.5555555555556p-3);
     p = FMA(p, r, 0x1.0000000000001p-1);
-    p = FMA(p, r * r, r) + 1;
-    return p * of_bits((bits_of(shifted) + 1023) << 52);
+    *scale = of_bits((bits_of(shifted) + 1023) << 52);
+    return FMA(p, r * r, r);
+}
+
+static inline double exp_lane(double x)
+{
+    double scale;
+    const double p = exp_parts(x, -0.0, &scale);
+    return (p + 1) * scale;
+}
+
+/* exp(x) - 1 for x <= 0: where k = 0, r is x, and nothing cancels. */
+static inline double expm1_lane(double x)
+{
+    double scale;
+    const double p = exp_parts(x, -0.0, &scale);
+    return FMA(p, scale, scale - 1);
 }
 
 /* log(x) for normal x < 1: x = 2^k (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)), s = f / (2 + f),

@@ -1,5 +1,5 @@
 #include "base/error.h"
-#include "base/linalg.h"
+#include "base/kernel.h"
 
 #include <math.h>
 #include <moegeom/estimate.h>
@@ -7,39 +7,14 @@
 
 /* Units of a tile: a batch is cut into tiles of this fixed size, each summed in two passes and merged in turn.
  * Each merging rounds the mean once more, so that tiles are large; products are summed by chunks of them. */
-enum { TILE = 4096, CHUNK = 128, VARIABLES = 16, LANES = 8 };
-
-/* Sum of (x_i - shift), and of its square, in LANES partial sums that a compiler can keep in one vector. The order of
- * additions depends on n alone. */
-static double sum_deviations(size_t n, const double *x, double shift, double *squares)
-{
-    double sum[LANES] = {0}, square[LANES] = {0};
-    for (size_t i = 0; i + LANES <= n; i += LANES)
-        for (size_t l = 0; l < LANES; l++) {
-            const double deviation = x[i + l] - shift;
-            sum[l] += deviation;
-            square[l] += deviation * deviation;
-        }
-    for (size_t i = n - n % LANES; i < n; i++) {
-        const double deviation = x[i] - shift;
-        sum[i % LANES] += deviation;
-        square[i % LANES] += deviation * deviation;
-    }
-    double total = 0, total_square = 0;
-    for (size_t l = 0; l < LANES; l++) {
-        total += sum[l];
-        total_square += square[l];
-    }
-    *squares = total_square;
-    return total;
-}
+enum { TILE = 4096, CHUNK = 128, VARIABLES = 32 };
 
 /* Mean of n >= 1 values, right to rounding: the mean of what the first mean leaves corrects it. */
 static double tile_mean(size_t n, const double *x)
 {
     double unused;
-    const double first = sum_deviations(n, x, 0, &unused) / (double)n;
-    return first + sum_deviations(n, x, first, &unused) / (double)n;
+    const double first = moeg_kernel_deviations(n, x, 0, &unused) / (double)n;
+    return first + moeg_kernel_deviations(n, x, first, &unused) / (double)n;
 }
 
 static moeg_status check_values(const char *function, size_t p, size_t n, size_t stride, const double *values,
@@ -53,7 +28,7 @@ static moeg_status check_values(const char *function, size_t p, size_t n, size_t
     if (status == MOEG_OK && n > 0)
         status = moeg_check_array(function, "values", p, stride, values);
     for (size_t j = 0; j < p && status == MOEG_OK; j++)
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = moeg_kernel_finite(n, values + j * stride) ? n : 0; i < n; i++)
             if (!isfinite(values[j * stride + i]))
                 return moeg_fail(MOEG_EINVAL, "%s: values[%zu, %zu] must be finite, got %g", function, j, i,
                                  values[j * stride + i]);
@@ -90,7 +65,7 @@ moeg_status moeg_moments_add(size_t p, size_t n, size_t stride, const double *va
             const double *x = values + j * stride + first;
             const double mean = tile_mean(count, x);
             double m2;
-            const double rest = sum_deviations(count, x, mean, &m2);
+            const double rest = moeg_kernel_deviations(count, x, mean, &m2);
             m2 -= rest * rest / (double)count;
             /* Not by fmax(), which would make a zero of the NaN that an overflow leaves. */
             merge_moments(state[0], &state[1 + j], &state[1 + p + j], (double)count, mean, m2 < 0 ? 0 : m2);
@@ -127,8 +102,8 @@ typedef struct tile {
     size_t variables, stride;
     const double *values;
     double mean[VARIABLES];
-    double sum[VARIABLES]; /* of all the centred values: rounding only */
-    double centred[VARIABLES * CHUNK];
+    double sum[VARIABLES];                          /* of all the centred values: rounding only */
+    _Alignas(64) double centred[VARIABLES * CHUNK]; /* CHUNK apart, zeros after the last unit of a lane */
 } tile;
 
 static void begin_tile(size_t variables, size_t units, size_t stride, const double *values, tile *t)
@@ -144,10 +119,11 @@ static void center_chunk(size_t first, size_t count, tile *t)
 {
     for (size_t j = 0; j < t->variables; j++) {
         const double *x = t->values + j * t->stride + first;
-        double unused;
-        t->sum[j] = (first == 0 ? 0 : t->sum[j]) + sum_deviations(count, x, t->mean[j], &unused);
-        for (size_t i = 0; i < count; i++)
-            t->centred[j * count + i] = x[i] - t->mean[j];
+        double *centred = t->centred + j * CHUNK, unused;
+        moeg_kernel_center(count, x, t->mean[j], centred);
+        t->sum[j] = (first == 0 ? 0 : t->sum[j]) + moeg_kernel_deviations(count, centred, 0, &unused);
+        for (size_t i = count; i < moeg_round_lanes(count); i++)
+            centred[i] = 0;
     }
 }
 
@@ -157,14 +133,17 @@ static void sum_products(size_t units, tile *a, tile *b, double *total)
 {
     double product[VARIABLES * VARIABLES];
     for (size_t first = 0; first < units; first += CHUNK) {
-        const size_t count = units - first < CHUNK ? units - first : CHUNK, pairs = a->variables * b->variables;
+        const size_t count = units - first < CHUNK ? units - first : CHUNK;
         center_chunk(first, count, a);
         if (b != a)
             center_chunk(first, count, b);
-        /* No size here can be refused. */
-        moeg_linalg_multiply("covariance_add", a->variables, b->variables, count, a->centred, b->centred, 1, product);
-        for (size_t i = 0; i < pairs; i++)
-            total[i] = (first == 0 ? 0 : total[i]) + product[i];
+        moeg_kernel_products(a->variables, b->variables, moeg_round_lanes(count), CHUNK, a->centred, b->centred,
+                             product);
+        for (size_t i = 0; i < a->variables; i++)
+            for (size_t j = 0; j < (b == a ? i + 1 : b->variables); j++) {
+                const size_t at = i * b->variables + j;
+                total[at] = (first == 0 ? 0 : total[at]) + product[at];
+            }
     }
 }
 

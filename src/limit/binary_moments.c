@@ -24,22 +24,17 @@ struct means {
     real interface[FORMS], mean[FORMS], slope[FORMS];
 };
 
-static int is_affine(const moeg_expert *expert)
-{
-    return moeg_expert_affine_form(expert, NULL, NULL) == MOEG_OK;
-}
-
 const char *moeg_binary_risk_refusal(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law)
 {
     const char *refusal = moeg_binary_refusal(moeg_moe_router(moe), law);
     if (refusal != NULL)
         return refusal;
-    if (!is_affine(moeg_moe_expert(moe, 0)) || !is_affine(moeg_moe_expert(moe, 1)))
+    if (!moeg_expert_is_affine(moeg_moe_expert(moe, 0)) || !moeg_expert_is_affine(moeg_moe_expert(moe, 1)))
         return "an expert is neither constant nor affine";
     const moeg_expert *expert = moeg_teacher_expert(teacher);
     if (expert == NULL)
         return "the teacher is not one expert";
-    if (!is_affine(expert))
+    if (!moeg_expert_is_affine(expert))
         return "the teacher's expert is neither constant nor affine";
     return NULL;
 }

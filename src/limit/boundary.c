@@ -3,9 +3,9 @@
 #include "base/error.h"
 #include "base/interval.h"
 #include "base/job.h"
-#include "limit/binary.h"
 #include "limit/boundary_job.h"
 #include "limit/check.h"
+#include "limit/line.h"
 
 #include <math.h>
 
@@ -36,10 +36,10 @@ static moeg_status check_all(const char *function, const moeg_router *router, co
 static moeg_status run_line(const char *function, const moeg_router *router, const moeg_law *law, size_t nw,
                             const double *w, double level, moeg_estimate *mass)
 {
-    moeg_binary_logit logit;
-    const moeg_status status = moeg_binary_logit_init(function, router, law, &logit);
+    moeg_line_logit logit;
+    const moeg_status status = moeg_line_logit_init(function, router, law, &logit);
     for (size_t j = 0; status == MOEG_OK && j < nw; j++) {
-        const double p = moeg_binary_mass(&logit, w[j]);
+        const double p = moeg_line_mass(&logit, w[j]);
         mass[j] = (moeg_estimate){
             .value = p,
             .lo = p,
@@ -59,7 +59,7 @@ static moeg_status run_sampling(const char *function, const moeg_router *router,
 {
     moeg_job *job = NULL;
     moeg_partial *partial = NULL;
-    moeg_status status = moeg_boundary_job_make(function, &job, router, law, nw, w, alpha != NULL, s);
+    moeg_status status = moeg_boundary_job_make(function, &job, router, law, nw, w, alpha != NULL, 1, s);
     if (status == MOEG_OK)
         status = moeg_job_run(job, s, 0, moeg_job_blocks(job), &partial);
     if (status >= 0)
@@ -79,7 +79,7 @@ moeg_status moeg_boundary_mass(const moeg_router *router, const moeg_law *law, s
     if (status == MOEG_OK)
         status = moeg_check_pointer(function, "mass", mass);
     if (status == MOEG_OK)
-        status = moeg_choose_line(function, moeg_binary_refusal(router, law), s->method, &line);
+        status = moeg_choose_line(function, moeg_line_refusal(router, law), s->method, &line);
     if (status != MOEG_OK)
         return status;
     return line ? run_line(function, router, law, nw, w, s->level, mass)
@@ -134,7 +134,7 @@ moeg_status moeg_boundary_job_create(moeg_job **job, const moeg_router *router, 
         status = moeg_check_job_method(function, s);
     if (status != MOEG_OK)
         return status;
-    return moeg_boundary_job_make(function, job, router, law, nw, w, 1, s);
+    return moeg_boundary_job_make(function, job, router, law, nw, w, 1, 1, s);
 }
 
 moeg_status moeg_boundary_job_result(const moeg_job *job, const moeg_partial *partial, double level,

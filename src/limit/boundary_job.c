@@ -4,69 +4,94 @@
 #include "base/kernel.h"
 #include "base/memory.h"
 #include "limit/check.h"
+#include "limit/row_space.h"
 #include "model/model.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The first bin whose width is at least the margin, or nw. */
-static size_t bin_of(const moeg_boundary_context *c, double margin)
+/* The arrays of a block, variables by rows. */
+typedef struct boundary_rows {
+    double *x, *logits, *margin, *scratch; /* (d), (K), (1), of law and router */
+    uint32_t *best, *bin;                  /* (1), (1) */
+    uint64_t *count;                       /* (chains x (nw + 1)) */
+} boundary_rows;
+
+/* Rows are counted in turn by so many counters of a bin, so that an addition does not wait for the one before; where
+ * bins are many, by one. */
+static size_t chains_of(const moeg_boundary_context *c)
 {
-    size_t lo = 0, hi = c->nw;
-    while (lo < hi) {
-        const size_t middle = lo + (hi - lo) / 2;
-        if (c->w[middle] < margin)
-            lo = middle + 1;
-        else
-            hi = middle;
-    }
-    return lo;
+    return c->nw <= 1024 ? 4 : 1;
 }
 
-/* The arrays of a block of `stride` rows from `base` on; returns the doubles they take. base may be NULL. */
-static size_t layout(const moeg_boundary_context *c, size_t stride, double *base, double **x, double **logits,
-                     double **margin, uint32_t **best, double **scratch)
+/* Places the arrays of a block of `stride` rows from `base` on; returns the doubles they take. base may be NULL. */
+static size_t layout(const moeg_boundary_context *c, size_t stride, double *base, boundary_rows *rows)
 {
-    const size_t sizes[] = {c->d * stride, c->K * stride, stride, stride, moeg_law_workspace(c->law, stride)};
-    double *at[5];
+    _Static_assert(sizeof(uint64_t) == sizeof(double), "counters take the room of doubles");
+    const size_t law = moeg_law_workspace(c->law, stride), router = moeg_router_workspace(c->router, stride);
+    const size_t sizes[] = {
+        c->d * stride, c->K * stride, stride, law > router ? law : router, stride, stride, chains_of(c) * (c->nw + 1)};
+    double *at[7];
     size_t used = 0;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 7; i++) {
         at[i] = base == NULL ? NULL : base + used;
         used += moeg_round_lanes(sizes[i]);
     }
-    *x = at[0];
-    *logits = at[1];
-    *margin = at[2];
-    *best = (uint32_t *)at[3];
-    *scratch = at[4];
+    *rows = (boundary_rows){
+        .x = at[0],
+        .logits = at[1],
+        .margin = at[2],
+        .scratch = at[3],
+        .best = (uint32_t *)at[4],
+        .bin = (uint32_t *)at[5],
+        .count = (uint64_t *)at[6],
+    };
     return used;
+}
+
+/* Counts of n rows in the bins, and ties. */
+static void count_rows(const moeg_boundary_context *c, size_t n, const boundary_rows *r, double *state)
+{
+    const size_t bins = c->nw + 1, chains = chains_of(c);
+    memset(r->count, 0, chains * bins * sizeof *r->count);
+    for (size_t i = 0; i < n; i++)
+        r->count[(i & (chains - 1)) * bins + r->bin[i]]++;
+    for (size_t j = 0; j < c->nw; j++)
+        for (size_t chain = 0; chain < chains; chain++)
+            state[MOEG_BOUNDARY_BINS + j] += (double)r->count[chain * bins + j];
+    uint64_t ties = 0;
+    for (size_t i = 0; i < n; i++)
+        ties += r->margin[i] == 0;
+    state[MOEG_BOUNDARY_TIES] += (double)ties;
+    state[MOEG_BOUNDARY_ROWS] += (double)n;
+}
+
+static void add_logarithms(const moeg_boundary_context *c, size_t n, const boundary_rows *r, double *sums)
+{
+    for (size_t i = 0; i < n; i++)
+        if (r->bin[i] < c->nw && r->margin[i] > 0)
+            sums[r->bin[i]] += moeg_log_ratio(c->w[r->bin[i]], r->margin[i]);
 }
 
 static moeg_status block(const void *context, uint64_t first, uint64_t count, void *workspace, double *state)
 {
     const moeg_boundary_context *c = context;
     const size_t n = (size_t)count, stride = moeg_round_lanes(n);
-    double *x, *logits, *margin, *scratch;
-    uint32_t *best;
-    layout(c, stride, workspace, &x, &logits, &margin, &best, &scratch);
-    moeg_law_draw(c->law, c->seed, first, n, stride, x, scratch);
-    moeg_router_logits_block(c->router, stride, x, logits);
-    const size_t bad = moeg_margin_block(c->K, n, stride, logits, best, margin);
+    boundary_rows r;
+    layout(c, stride, workspace, &r);
+    moeg_status status = moeg_law_draw(c->law, c->seed, first, n, stride, r.x, r.scratch);
+    if (status == MOEG_OK)
+        status = moeg_router_logits_block(c->router, n, stride, r.x, r.logits, r.scratch);
+    if (status != MOEG_OK)
+        return status;
+    const size_t bad = moeg_margin_block(c->K, n, stride, r.logits, r.best, r.margin);
     if (bad < n)
         return moeg_fail(MOEG_ERANGE, "boundary: logits of sample %" PRIu64 " overflow", first + bad);
-    double *counts = state + MOEG_BOUNDARY_BINS, *sums = counts + c->nw;
-    state[MOEG_BOUNDARY_ROWS] += (double)n;
-    for (size_t i = 0; i < n; i++) {
-        const size_t bin = bin_of(c, margin[i]);
-        if (margin[i] == 0)
-            state[MOEG_BOUNDARY_TIES]++;
-        if (bin == c->nw)
-            continue;
-        counts[bin]++;
-        if (c->logarithms && margin[i] > 0)
-            sums[bin] += moeg_log_ratio(c->w[bin], margin[i]);
-    }
+    moeg_kernel_bins(c->nw, c->w, n, r.margin, r.bin);
+    count_rows(c, n, &r, state);
+    if (c->logarithms)
+        add_logarithms(c, n, &r, state + MOEG_BOUNDARY_BINS + c->nw);
     return MOEG_OK;
 }
 
@@ -107,8 +132,7 @@ static int by_width(const void *a, const void *b)
     return p->index < q->index ? -1 : p->index > q->index;
 }
 
-static moeg_boundary_context *make_context(const moeg_router *router, const moeg_law *law, size_t nw, const double *w,
-                                           int logarithms, uint64_t seed)
+static moeg_boundary_context *make_context(size_t nw, const double *w, int logarithms, uint64_t seed)
 {
     moeg_boundary_context *c = moeg_alloc_zero(1, sizeof *c);
     if (c == NULL)
@@ -129,40 +153,57 @@ static moeg_boundary_context *make_context(const moeg_router *router, const moeg
         c->order[j] = grid[j].index;
     }
     moeg_release(grid);
-    c->router = moeg_router_retain(router);
-    c->law = moeg_law_retain(law);
     c->seed = seed;
-    c->K = moeg_router_experts(router);
-    c->d = moeg_router_dim(router);
     c->nw = nw;
     c->logarithms = logarithms;
     return c;
 }
 
+/* Router and law of the samples: of the row space where it is wanted and has fewer dimensions, else those given. */
+static moeg_status set_objects(const char *function, moeg_boundary_context *c, int row_space, const moeg_router *router,
+                               const moeg_law *law)
+{
+    const moeg_status status = row_space ? moeg_row_space(function, router, law, &c->router, &c->law) : MOEG_OK;
+    if (status != MOEG_OK)
+        return status;
+    if (c->router == NULL) {
+        c->router = moeg_router_retain(router);
+        c->law = moeg_law_retain(law);
+    }
+    c->K = moeg_router_experts(c->router);
+    c->d = moeg_router_dim(c->router);
+    return MOEG_OK;
+}
+
 moeg_status moeg_boundary_job_make(const char *function, moeg_job **job, const moeg_router *router, const moeg_law *law,
-                                   size_t nw, const double *w, int logarithms, const moeg_sampling *s)
+                                   size_t nw, const double *w, int logarithms, int row_space, const moeg_sampling *s)
 {
     if (nw > SIZE_MAX / 64)
         return moeg_fail_memory(function);
-    moeg_boundary_context *c = make_context(router, law, nw, w, logarithms, s->seed);
+    moeg_boundary_context *c = make_context(nw, w, logarithms, s->seed);
     if (c == NULL)
         return moeg_fail_memory(function);
+    moeg_status status = set_objects(function, c, row_space, router, law);
+    if (status != MOEG_OK) {
+        destroy(c);
+        return status;
+    }
     enum { ROWS = 64 };
-    double *x, *logits, *margin, *scratch;
-    uint32_t *best;
-    const size_t rows = moeg_block_rows(layout(c, ROWS, NULL, &x, &logits, &margin, &best, &scratch) / ROWS + 1);
+    boundary_rows r;
+    const size_t per_row = (layout(c, 2 * ROWS, NULL, &r) - layout(c, ROWS, NULL, &r)) / ROWS;
+    const size_t rows = moeg_block_rows(per_row + 1);
     const moeg_job_spec spec = {
         .name = "boundary",
         .units = moeg_sample_units(law, s),
         .block_size = rows,
         .state_size = MOEG_BOUNDARY_BINS + 2 * nw,
-        .workspace_size = layout(c, rows, NULL, &x, &logits, &margin, &best, &scratch) * sizeof(double),
+        .workspace_size = layout(c, rows, NULL, &r) * sizeof(double),
         .context = c,
         .block = block,
         .merge = merge,
         .destroy = destroy,
     };
-    const moeg_status status = moeg_job_create(job, &spec);
+    status = moeg_job_create(job, &spec);
     if (status != MOEG_OK)
         destroy(c);
     return status;

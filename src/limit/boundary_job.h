@@ -27,9 +27,11 @@ static inline double moeg_log_ratio(double w, double v)
     return isfinite(excess) ? log1p(excess) : log(w) - log(v);
 }
 
-/* moeg_boundary_job_create() after its checks, on behalf of `function`. */
+/* moeg_boundary_job_create() after its checks, on behalf of `function`: in the router's row space where it has fewer
+ * dimensions (row_space.h), as users get it, or (row_space = 0) in the full space, for tests and benchmarks to compare.
+ */
 moeg_status moeg_boundary_job_make(const char *function, moeg_job **job, const moeg_router *router, const moeg_law *law,
-                                   size_t nw, const double *w, int logarithms, const moeg_sampling *s);
+                                   size_t nw, const double *w, int logarithms, int row_space, const moeg_sampling *s);
 
 /* The context of a boundary job, or NULL if it is another job. */
 const moeg_boundary_context *moeg_boundary_context_of(const moeg_job *job);

@@ -4,8 +4,8 @@
 #include "base/interval.h"
 #include "base/job.h"
 #include "base/memory.h"
-#include "limit/binary.h"
 #include "limit/check.h"
+#include "limit/line.h"
 #include "limit/risk_result.h"
 #include "model/model.h"
 
@@ -51,17 +51,17 @@ static moeg_estimate exact(double value, double error, double level)
     };
 }
 
-static moeg_status run_line(const char *function, const moeg_binary_risk *risk, moeg_mixing mixing, size_t ntau,
+static moeg_status run_line(const char *function, const moeg_line_risk *risk, moeg_mixing mixing, size_t ntau,
                             const double *tau, double level, moeg_estimate *hard, moeg_estimate *soft,
                             moeg_estimate *gap, double *gap_covariance)
 {
     double l0, l0_error;
-    moeg_status status = moeg_binary_hard(function, risk, &l0, &l0_error);
+    moeg_status status = moeg_line_hard(function, risk, &l0, &l0_error);
     double(*all)[2] = moeg_alloc(ntau, sizeof *all);
     if (status == MOEG_OK && all == NULL)
         status = moeg_fail_memory(function);
     for (size_t t = 0; t < ntau && status == MOEG_OK; t++) {
-        status = moeg_binary_gap(function, risk, mixing, tau[t], &all[t][0], &all[t][1]);
+        status = moeg_line_gap(function, risk, mixing, tau[t], &all[t][0], &all[t][1]);
         if (status == MOEG_OK && !isfinite(l0 + all[t][0]))
             status = moeg_fail(MOEG_ERANGE, "%s: the soft risk overflows at tau = %g", function, tau[t]);
     }
@@ -107,13 +107,13 @@ static moeg_status run(const char *function, const moeg_moe *moe, const moeg_tea
     int line;
     moeg_status status = check_all(function, moe, teacher, law, mixing, ntau, tau, s);
     if (status == MOEG_OK)
-        status = moeg_choose_line(function, moeg_binary_risk_refusal(moe, teacher, law), s->method, &line);
+        status = moeg_choose_line(function, moeg_line_risk_refusal(moe, teacher, law), s->method, &line);
     if (status != MOEG_OK)
         return status;
     if (!line)
         return run_sampling(function, moe, teacher, law, mixing, ntau, tau, s, hard, soft, gap, gap_covariance);
-    moeg_binary_risk risk;
-    if ((status = moeg_binary_risk_init(function, moe, teacher, law, &risk)) != MOEG_OK)
+    moeg_line_risk risk;
+    if ((status = moeg_line_risk_init(function, moe, teacher, law, &risk)) != MOEG_OK)
         return status;
     return run_line(function, &risk, mixing, ntau, tau, s->level, hard, soft, gap, gap_covariance);
 }

@@ -44,19 +44,42 @@ static moeg_status report_overflow(const moeg_risk_context *c, const moeg_risk_r
     return moeg_fail(MOEG_ERANGE, "risk: the loss of sample %" PRIu64 " overflows", sample);
 }
 
-/* Outputs of all experts and the teacher, logits, best experts and margins. */
+/* Why unit i has no gap: too few experts that are not masked, or an overflow. */
+static moeg_status report_logits(const moeg_risk_context *c, const moeg_risk_rows *r, uint64_t first, size_t i)
+{
+    size_t left = 0;
+    int finite = 1;
+    for (size_t k = 0; k < c->K; k++) {
+        const double a = r->logits[k * r->stride + i];
+        left += a != -INFINITY;
+        finite = finite && (a == -INFINITY || isfinite(a));
+    }
+    if (finite && left < c->gate.k)
+        return moeg_fail(MOEG_EDOM,
+                         "risk: the router masks all but %zu experts at sample %" PRIu64 ", fewer than gate.k = %zu",
+                         left, first + i, c->gate.k);
+    return moeg_fail(MOEG_ERANGE, "risk: logits of sample %" PRIu64 " overflow", first + i);
+}
+
+/* Outputs of all experts and the teacher, logits, best experts (SOFTMAX) and the gaps that decide. */
 static moeg_status draw_rows(const moeg_risk_context *c, uint64_t first, moeg_risk_rows *r)
 {
-    moeg_law_draw(c->law, c->seed, first, r->n, r->stride, r->x, r->scratch);
-    moeg_router_logits_block(moeg_moe_router(c->moe), r->stride, r->x, r->logits);
-    const size_t bad = moeg_margin_block(c->K, r->n, r->stride, r->logits, r->best, r->margin);
+    moeg_status status = moeg_law_draw(c->law, c->seed, first, r->n, r->stride, r->x, r->scratch);
+    if (status == MOEG_OK)
+        status = moeg_router_logits_block(moeg_moe_router(c->moe), r->n, r->stride, r->x, r->logits, r->scratch);
+    if (status != MOEG_OK)
+        return status;
+    const size_t bad = c->gate.kind == MOEG_GATE_SOFTMAX
+                           ? moeg_margin_block(c->K, r->n, r->stride, r->logits, r->best, r->margin)
+                           : moeg_gate_gap_block(c->gate, c->K, r->n, r->stride, r->logits, r->margin);
     if (bad < r->n)
-        return moeg_fail(MOEG_ERANGE, "risk: logits of sample %" PRIu64 " overflow", first + bad);
-    for (size_t k = 0; k < c->K; k++)
-        moeg_expert_forward_block(moeg_moe_expert(c->moe, k), r->stride, r->x, r->outputs + k * c->m * r->stride,
-                                  r->scratch);
-    moeg_teacher_mean_block(c->teacher, first, r->n, r->stride, r->x, r->target, r->scratch);
-    return MOEG_OK;
+        return report_logits(c, r, first, bad);
+    for (size_t k = 0; k < c->K && status == MOEG_OK; k++)
+        status = moeg_expert_forward_block(moeg_moe_expert(c->moe, k), r->n, r->stride, r->x,
+                                           r->outputs + k * c->m * r->stride, r->scratch);
+    if (status == MOEG_OK)
+        status = moeg_teacher_mean_block(c->teacher, first, r->n, r->stride, r->x, r->target, r->scratch);
+    return status;
 }
 
 static moeg_status block(const void *context, uint64_t first, uint64_t count, void *workspace, double *state)
@@ -69,8 +92,12 @@ static moeg_status block(const void *context, uint64_t first, uint64_t count, vo
     const moeg_status status = draw_rows(c, first, &rows);
     if (status != MOEG_OK)
         return status;
-    moeg_risk_arrange(c, &rows);
-    moeg_risk_evaluate(c, &rows);
+    if (c->gate.kind == MOEG_GATE_SOFTMAX) {
+        moeg_risk_arrange(c, &rows);
+        moeg_risk_evaluate(c, &rows);
+    } else {
+        moeg_risk_evaluate_gates(c, &rows);
+    }
     if (moeg_covariance_add(1 + c->ntau, n, rows.stride, rows.values, state) != MOEG_OK ||
         moeg_moments_add(c->ntau, n, rows.stride, rows.soft, state + parts.soft) != MOEG_OK)
         return report_overflow(c, &rows, first);
@@ -98,7 +125,7 @@ static void destroy(void *context)
     moeg_teacher_free(c->teacher);
     moeg_law_free(c->law);
     moeg_release(c->tau);
-    moeg_release(c->cut);
+    moeg_release(c->rising);
     moeg_release(c->order);
     moeg_release(c);
 }
@@ -119,19 +146,21 @@ static void sort_temperatures(moeg_risk_context *c)
         c->order[at] = t;
     }
     for (size_t t = 0; t < c->ntau; t++)
-        c->cut[t] = c->tau[c->order[t]] > 0 ? MOEG_FELT * c->tau[c->order[t]] : -1;
+        c->rising[c->ntau - 1 - t] = c->tau[c->order[t]] > 0 ? MOEG_FELT * c->tau[c->order[t]] : -1;
 }
 
-/* Whether the bias of an affine router masks all experts but one. */
-static int has_sole_expert(const moeg_router *router)
+/* Whether no temperature moves the gates: one expert is renormalised to 1, or the bias of an affine router masks all
+ * experts but one, or all but the k of SUBSET. */
+static int is_frozen(moeg_gate gate, const moeg_router *router)
 {
     const double *W, *b;
-    if (!moeg_router_affine_parts(router, &W, &b))
-        return 0;
-    size_t live = 0;
-    for (size_t k = 0; k < moeg_router_experts(router); k++)
-        live += b[k] != -INFINITY;
-    return live == 1;
+    if (gate.kind == MOEG_GATE_TOPK_RENORM && gate.k == 1)
+        return 1;
+    size_t live = moeg_router_experts(router);
+    if (moeg_router_affine_parts(router, &W, &b))
+        for (size_t k = 0; k < moeg_router_experts(router); k++)
+            live -= b[k] == -INFINITY;
+    return live == (gate.kind == MOEG_GATE_SUBSET ? gate.k : 1);
 }
 
 /* The largest block whose arrays stay in cache, from what 64 rows take. */
@@ -149,9 +178,9 @@ static moeg_risk_context *make_context(const moeg_moe *moe, const moeg_teacher *
     if (c == NULL)
         return NULL;
     c->tau = moeg_alloc(ntau, sizeof *c->tau);
-    c->cut = moeg_alloc(ntau, sizeof *c->cut);
+    c->rising = moeg_alloc(ntau, sizeof *c->rising);
     c->order = moeg_alloc(ntau, sizeof *c->order);
-    if (c->tau == NULL || c->cut == NULL || c->order == NULL) {
+    if (c->tau == NULL || c->rising == NULL || c->order == NULL) {
         destroy(c);
         return NULL;
     }
@@ -161,8 +190,9 @@ static moeg_risk_context *make_context(const moeg_moe *moe, const moeg_teacher *
     c->mixing = mixing;
     c->seed = seed;
     c->exact = moeg_law_rows(law) != 0;
-    c->sole = has_sole_expert(moeg_moe_router(moe));
+    c->gate = moeg_moe_gate(moe);
     c->K = moeg_router_experts(moeg_moe_router(moe));
+    c->frozen = is_frozen(c->gate, moeg_moe_router(moe));
     c->m = moeg_moe_outputs(moe);
     c->d = moeg_moe_dim(moe);
     c->ntau = ntau;

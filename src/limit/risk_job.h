@@ -17,15 +17,16 @@ typedef struct moeg_risk_context {
     moeg_teacher *teacher;
     moeg_law *law;
     moeg_mixing mixing;
+    moeg_gate gate;
     uint64_t seed;
-    int exact; /* An empirical law: no row is skipped. */
-    int sole;  /* One expert is not masked: every gap is identically 0. */
+    int exact;  /* An empirical law: no row is skipped. */
+    int frozen; /* The gates do not depend on tau: every gap is identically 0. */
     size_t K, m, d;
     size_t block_rows;
     size_t ntau;
-    double *tau;   /* (ntau), as given. */
-    double *cut;   /* (ntau), MOEG_FELT tau in descending order; -1 for tau = 0, which no row feels. */
-    size_t *order; /* (ntau), the index of cut[t]'s tau. */
+    double *tau;    /* (ntau), as given. */
+    double *rising; /* (ntau), MOEG_FELT tau in ascending order; -1 for tau = 0, which no row feels. */
+    size_t *order;  /* (ntau), the indices of the temperatures in descending order. */
 } moeg_risk_context;
 
 /* The arrays of a block, each a whole number of lanes: variables by rows, `stride` rows apart. Rows of the second half
@@ -34,13 +35,13 @@ typedef struct moeg_risk_context {
 typedef struct moeg_risk_rows {
     size_t n, stride;
     double *x, *logits, *outputs, *target, *margin; /* (d), (K), (K m), (m), (1) */
-    uint32_t *best, *place;                         /* (1), (1) */
-    double *below;                                  /* (K) a_k - a_(1) */
-    double *contrast;                               /* (K m) f_k - f_best; 0 where k is masked */
+    uint32_t *best, *place, *bin;                   /* (1), (1), (1) the temperatures not felt */
+    double *below;                                  /* (K - 1) a_k - a_(1) of the losers, all experts but the best */
+    double *contrast;                               /* ((K - 1) m) f_k - f_best; 0 where k is masked */
     double *residual;                               /* (m) f_best - y */
-    double *minus_margin;                           /* (1) -Delta */
-    double *excess;                                 /* (K) |f_k - y|^2 - |f_best - y|^2: loss mixing */
-    double *gate;                                   /* (K) scratch */
+    double *excess;                                 /* (K - 1) |f_k - y|^2 - |f_best - y|^2: loss mixing */
+    double *gate;                                   /* (K - 1) scratch */
+    double *winner, *spare;                         /* (1), (1) scratch */
     double *values;                                 /* (1 + ntau): the hard risk, then the gaps, as given */
     double *soft;                                   /* (ntau) */
     size_t *felt;                                   /* ntau + 1: rows that feel order[t], for each t; one spare */
@@ -51,10 +52,15 @@ typedef struct moeg_risk_rows {
 /* Places the arrays from `base` on; returns the doubles they take. base may be NULL. */
 size_t moeg_risk_layout(const moeg_risk_context *c, size_t n, size_t stride, double *base, moeg_risk_rows *rows);
 
-/* From logits, outputs, target, best and margin to place, felt, below, contrast, residual and minus_margin. */
+/* From logits, outputs, target, best and margin to place, felt, below, contrast and residual. */
 void moeg_risk_arrange(const moeg_risk_context *c, moeg_risk_rows *rows);
 
 /* From there to values, soft and weight. */
 void moeg_risk_evaluate(const moeg_risk_context *c, moeg_risk_rows *rows);
+
+/* Both for a gate other than SOFTMAX: from logits, outputs, target and the gate's own gap in margin to place (the
+ * rows' own order), felt, values, soft and weight. below (m) then holds the hard output; contrast, excess and gate are
+ * those of all K experts. */
+void moeg_risk_evaluate_gates(const moeg_risk_context *c, moeg_risk_rows *rows);
 
 #endif

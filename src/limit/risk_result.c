@@ -96,7 +96,7 @@ static moeg_status estimate(const char *function, const char *what, size_t t, ui
 /* Whether the gap at tau is 0 for every input. */
 static int vanishes(const moeg_risk_context *c, size_t t)
 {
-    return c->tau[t] == 0 || c->sole;
+    return c->tau[t] == 0 || c->frozen;
 }
 
 /* All estimates from a state of n units, into hard and the arrays soft and gap. *doubtful: the first temperature that

@@ -11,11 +11,27 @@ typedef struct affine_expert {
     double numbers[]; /* c (m), then A (m x d) */
 } affine_expert;
 
-static void forward_block(const moeg_expert *expert, size_t stride, const double *x, double *y, double *workspace)
+static moeg_status forward_block(const moeg_expert *expert, size_t n, size_t stride, const double *x, double *y,
+                                 double *workspace)
 {
+    (void)n;
     (void)workspace;
     const double *c = ((const affine_expert *)expert)->numbers;
     moeg_kernel_affine(expert->outputs, expert->dim, c + expert->outputs, c, stride, x, y);
+    return MOEG_OK;
+}
+
+static moeg_status jacobian_block(const moeg_expert *expert, size_t n, size_t stride, const double *x, double *y,
+                                  double *workspace)
+{
+    (void)n;
+    (void)x;
+    (void)workspace;
+    const double *A = ((const affine_expert *)expert)->numbers + expert->outputs;
+    for (size_t j = 0; j < expert->outputs * expert->dim; j++)
+        for (size_t i = 0; i < stride; i++)
+            y[j * stride + i] = A[j];
+    return MOEG_OK;
 }
 
 static void affine_form(const moeg_expert *expert, double *A, double *c)
@@ -28,7 +44,13 @@ static void affine_form(const moeg_expert *expert, double *A, double *c)
         memcpy(c, numbers, m * sizeof *c);
 }
 
-static const moeg_expert_kind affine_kind = {moeg_expert_no_workspace, forward_block, affine_form};
+static const moeg_expert_kind affine_kind = {
+    .workspace = moeg_expert_no_workspace,
+    .forward_block = forward_block,
+    .jacobian_workspace = moeg_expert_no_workspace,
+    .jacobian_block = jacobian_block,
+    .affine_form = affine_form,
+};
 
 moeg_status moeg_expert_affine_create(moeg_expert **expert, size_t d, size_t m, const double *A, const double *c)
 {

@@ -1,10 +1,55 @@
-/* SOFTMAX gates g_k = exp((a_k - a_(1))/tau) / sum [theory: gates]. */
+/* Gates of many rows: what they are asked for, and blocks of them [theory: gates]. */
+#include "model/gates.h"
 #include "base/error.h"
-#include "model/block.h"
+#include "base/memory.h"
 #include "model/logits.h"
 #include "model/model.h"
 
+#include <float.h>
 #include <math.h>
+#include <stdint.h>
+
+moeg_gate moeg_gate_softmax(void)
+{
+    return (moeg_gate){MOEG_GATE_SOFTMAX, 0};
+}
+
+moeg_gate moeg_gate_topk_renorm(size_t k)
+{
+    return (moeg_gate){MOEG_GATE_TOPK_RENORM, k};
+}
+
+moeg_gate moeg_gate_topk_raw(size_t k)
+{
+    return (moeg_gate){MOEG_GATE_TOPK_RAW, k};
+}
+
+moeg_gate moeg_gate_subset(size_t k)
+{
+    return (moeg_gate){MOEG_GATE_SUBSET, k};
+}
+
+moeg_status moeg_check_gate(const char *function, moeg_gate gate, size_t K)
+{
+    switch (gate.kind) {
+    case MOEG_GATE_SOFTMAX:
+        if (gate.k != 0)
+            return moeg_fail(MOEG_EINVAL, "%s: gate.k must be 0 for SOFTMAX, got %zu", function, gate.k);
+        return MOEG_OK;
+    case MOEG_GATE_TOPK_RENORM:
+    case MOEG_GATE_TOPK_RAW:
+    case MOEG_GATE_SUBSET:
+        if (gate.k == 0 || gate.k > K)
+            return moeg_fail(MOEG_EINVAL, "%s: gate.k must be in [1, K = %zu], got %zu", function, K, gate.k);
+        return MOEG_OK;
+    }
+    return moeg_fail(MOEG_EINVAL, "%s: gate.kind must be one of moeg_gate_kind, got %d", function, (int)gate.kind);
+}
+
+size_t moeg_gate_wants(moeg_gate gate)
+{
+    return gate.kind == MOEG_GATE_SOFTMAX ? 1 : gate.k;
+}
 
 moeg_status moeg_check_tau(const char *function, const char *name, double tau)
 {
@@ -13,71 +58,87 @@ moeg_status moeg_check_tau(const char *function, const char *name, double tau)
     return moeg_fail(MOEG_EINVAL, "%s: %s must be 0 or in [1e-300, 1e300], got %g", function, name, tau);
 }
 
-/* 2^64 exp((a - top)/tau), a <= top both finite.
- *
- * The difference is formed exactly, s + e (TwoDiff); one that overflows is far below -746 tau, where the term is 0. The
- * quotient is q + low, low from the exact remainder of s/tau; exp(q + low) = exp(q)(1 + low) since |low| < 1e-13. The
- * factor 2^64 keeps the term normal down to the smallest gate there is, so that no rounding but that of the final
- * quotient is subnormal: there exp(q + 64 log 2) is taken instead. Error below 1.6 epsilon, by that of exp and one
- * rounding. */
-static double scaled_term(double a, double top, double tau)
+/* What all functions of rows of logits check, but for their outputs. */
+moeg_status moeg_check_gate_rows(const char *function, moeg_gate gate, size_t n, size_t K, const double *logits,
+                                 double tau)
 {
-    static const double shift = 0x1.62e42fefa39efp+5, shift_low = 0x1.abc9e3b39803fp-50;
-    const double s = a - top, b = s - a;
-    const double e = (a - (s - b)) - (top + b);
-    const double q = s / tau;
-    if (q < -746) /* below half the smallest subnormal number */
-        return 0;
-    const double low = (fma(-q, tau, s) + e) / tau;
-    if (q > -700) {
-        const double term = exp(q);
-        return 0x1p64 * fma(term, low, term);
-    }
-    const double shifted = q + shift;
-    const double term = exp(shifted);
-    return fma(term, low + ((shift - (shifted - q)) + shift_low), term);
+    if (K == 0)
+        return moeg_fail(MOEG_EINVAL, "%s: K must be at least 1, got 0", function);
+    moeg_status status = moeg_check_gate(function, gate, K);
+    if (status == MOEG_OK)
+        status = moeg_check_tau(function, "tau", tau);
+    if (status == MOEG_OK)
+        status = moeg_check_array(function, "logits", n, K, logits);
+    if (status == MOEG_OK)
+        status = moeg_check_logits(function, n, K, logits, moeg_gate_wants(gate));
+    return status;
 }
 
-static void one_hot(size_t K, size_t chosen, double *gates)
+/* The gates of rows, under a function's name. */
+static moeg_status gates_rows(const char *function, moeg_gate gate, size_t n, size_t K, const double *logits,
+                              double tau, double *gates)
 {
-    for (size_t k = 0; k < K; k++)
-        gates[k] = k == chosen;
+    moeg_status status = moeg_check_gate_rows(function, gate, n, K, logits, tau);
+    if (status == MOEG_OK)
+        status = moeg_check_array(function, "gates", n, K, gates);
+    if (status != MOEG_OK)
+        return status;
+    const size_t doubles = moeg_gate_row_workspace(gate, K);
+    double *workspace = doubles == 0 ? NULL : moeg_alloc(doubles, sizeof *workspace);
+    if (doubles != 0 && workspace == NULL)
+        return moeg_fail_memory(function);
+    for (size_t i = 0; i < n; i++)
+        moeg_gates_row(gate, K, logits + i * K, tau, gates + i * K, workspace);
+    moeg_release(workspace);
+    return MOEG_OK;
 }
 
-/* The sum is compensated (TwoSum), so that a gate's error, below 4 epsilon, does not grow with K. */
-void moeg_softmax_row(size_t K, const double *logits, double tau, double *gates)
+moeg_status moeg_gates(moeg_gate gate, size_t n, size_t K, const double *logits, double tau, double *gates)
 {
-    size_t best;
-    moeg_top_row(K, logits, 1, &best);
-    if (tau == 0) {
-        one_hot(K, best, gates);
-        return;
-    }
-    const double top = logits[best];
-    double sum = 0, lost = 0;
-    for (size_t k = 0; k < K; k++) {
-        gates[k] = logits[k] == -INFINITY ? 0 : scaled_term(logits[k], top, tau);
-        const double next = sum + gates[k], part = next - sum;
-        lost += (sum - (next - part)) + (gates[k] - part);
-        sum = next;
-    }
-    for (size_t k = 0; k < K; k++)
-        gates[k] /= sum + lost;
+    return gates_rows("gates", gate, n, K, logits, tau, gates);
 }
 
 moeg_status moeg_gates_softmax(size_t n, size_t K, const double *logits, double tau, double *gates)
 {
-    static const char function[] = "gates_softmax";
-    if (K == 0)
-        return moeg_fail(MOEG_EINVAL, "%s: K must be at least 1, got 0", function);
-    moeg_status status = moeg_check_tau(function, "tau", tau);
-    if (status == MOEG_OK)
-        status = moeg_check_array(function, "logits", n, K, logits);
-    if (status == MOEG_OK)
-        status = moeg_check_array(function, "gates", n, K, gates);
-    if (status == MOEG_OK)
-        status = moeg_check_logits(function, n, K, logits, 1);
-    for (size_t i = 0; i < n && status == MOEG_OK; i++)
-        moeg_softmax_row(K, logits + i * K, tau, gates + i * K);
-    return status;
+    return gates_rows("gates_softmax", moeg_gate_softmax(), n, K, logits, tau, gates);
+}
+
+/* Two rows of K, and what a row wants. */
+size_t moeg_gate_workspace(moeg_gate gate, size_t K)
+{
+    return 2 * K + moeg_gate_row_workspace(gate, K);
+}
+
+typedef void row_function(moeg_gate gate, size_t K, const double *logits, double tau, double *out, double *workspace);
+
+/* Unit by unit; NaN where the logits are not such as the gate wants. */
+static void map_units(row_function *row, moeg_gate gate, size_t K, size_t stride, const double *a, double tau,
+                      double *out, double *workspace)
+{
+    double *logits = workspace, *made = logits + K, *rest = made + K;
+    for (size_t i = 0; i < stride; i++) {
+        size_t good = 0, finite = 0;
+        for (size_t k = 0; k < K; k++) {
+            logits[k] = a[k * stride + i];
+            good += logits[k] <= DBL_MAX;
+            finite += logits[k] != -INFINITY;
+        }
+        const int fits = good == K && finite >= moeg_gate_wants(gate);
+        if (fits)
+            row(gate, K, logits, tau, made, rest);
+        for (size_t k = 0; k < K; k++)
+            out[k * stride + i] = fits ? made[k] : NAN;
+    }
+}
+
+void moeg_gates_block(moeg_gate gate, size_t K, size_t stride, const double *a, double tau, double *gates,
+                      double *workspace)
+{
+    map_units(moeg_gates_row, gate, K, stride, a, tau, gates, workspace);
+}
+
+void moeg_deviation_block(moeg_gate gate, size_t K, size_t stride, const double *a, double tau, double *change,
+                          double *workspace)
+{
+    map_units(moeg_deviation_row, gate, K, stride, a, tau, change, workspace);
 }

@@ -17,16 +17,17 @@ static size_t workspace(const moeg_law *law, size_t stride)
     return 0;
 }
 
-static void draw(const moeg_law *law, uint64_t seed, uint64_t first, size_t n, size_t stride, double *x,
-                 double *scratch)
+static moeg_status draw(const moeg_law *law, uint64_t seed, uint64_t first, size_t n, size_t stride, double *x,
+                        double *scratch)
 {
     (void)seed;
     (void)scratch;
     const empirical_law *e = (const empirical_law *)law;
     moeg_block_pack(n, law->dim, e->x + (size_t)first * law->dim, stride, x);
+    return MOEG_OK;
 }
 
-static const moeg_law_kind empirical_kind = {workspace, draw};
+static const moeg_law_kind empirical_kind = {.workspace = workspace, .draw = draw};
 
 moeg_status moeg_law_empirical_create(moeg_law **law, size_t n, size_t d, const double *x)
 {

@@ -1,4 +1,6 @@
 /* X = mean + L z, z the normals 0 .. d - 1 of unit i of the stream {seed, MOEG_STREAM_LAW}. */
+#include "model/law_gaussian.h"
+
 #include "base/error.h"
 #include "base/kernel.h"
 #include "base/linalg.h"
@@ -12,6 +14,7 @@
 typedef struct gaussian_law {
     moeg_law law;
     int is_identity; /* the covariance; then it and the factor are not kept */
+    int is_centred;  /* the mean is 0 */
     double numbers[];
 } gaussian_law;
 
@@ -36,23 +39,32 @@ static size_t workspace(const moeg_law *law, size_t stride)
 }
 
 /* No sum overflows: |L z| <= 9 d sqrt(DBL_MAX), less than half a unit in the last place of DBL_MAX. */
-static void draw(const moeg_law *law, uint64_t seed, uint64_t first, size_t n, size_t stride, double *x, double *z)
+void moeg_law_gaussian_map(const moeg_law *law, size_t stride, const double *z, double *x)
 {
-    (void)n;
     const gaussian_law *g = (const gaussian_law *)law;
     const size_t d = law->dim;
     if (!g->is_identity) {
-        moeg_kernel_normals(seed, MOEG_STREAM_LAW, first, d, stride, z);
         moeg_kernel_affine(d, d, factor_of(g), mean_of(g), stride, z, x);
         return;
     }
-    moeg_kernel_normals(seed, MOEG_STREAM_LAW, first, d, stride, x);
+    if (g->is_centred && x == z)
+        return;
     for (size_t j = 0; j < d; j++)
         for (size_t i = 0; i < stride; i++)
-            x[j * stride + i] += mean_of(g)[j];
+            x[j * stride + i] = z[j * stride + i] + mean_of(g)[j];
 }
 
-static const moeg_law_kind gaussian_kind = {workspace, draw};
+static moeg_status draw(const moeg_law *law, uint64_t seed, uint64_t first, size_t n, size_t stride, double *x,
+                        double *scratch)
+{
+    (void)n;
+    double *z = ((const gaussian_law *)law)->is_identity ? x : scratch;
+    moeg_kernel_normals(seed, MOEG_STREAM_LAW, first, law->dim, stride, z);
+    moeg_law_gaussian_map(law, stride, z, x);
+    return MOEG_OK;
+}
+
+static const moeg_law_kind gaussian_kind = {.workspace = workspace, .draw = draw};
 
 /* Symmetric to 1e-12 of the largest entry, as law.h promises; what rounding left is not the user's fault. */
 static moeg_status check_symmetric(const char *function, size_t d, const double *S)
@@ -119,8 +131,11 @@ moeg_status moeg_law_gaussian_create(moeg_law **law, size_t d, const double *mea
     g->law.dim = d;
     g->law.rows = 0;
     g->is_identity = is_identity;
-    for (size_t j = 0; j < d; j++)
+    g->is_centred = 1;
+    for (size_t j = 0; j < d; j++) {
         g->numbers[j] = mean == NULL ? 0 : mean[j];
+        g->is_centred &= g->numbers[j] == 0;
+    }
     if (!is_identity) {
         double *copy = g->numbers + d;
         size_t rank;
@@ -142,4 +157,10 @@ int moeg_law_gaussian_parts(const moeg_law *law, const double **mean, const doub
     *mean = mean_of(g);
     *covariance = g->is_identity ? NULL : covariance_of(g);
     return 1;
+}
+
+const double *moeg_law_gaussian_factor(const moeg_law *law)
+{
+    const gaussian_law *g = (const gaussian_law *)law;
+    return g->is_identity ? NULL : factor_of(g);
 }

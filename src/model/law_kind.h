@@ -7,8 +7,10 @@
 
 typedef struct moeg_law_kind {
     size_t (*workspace)(const moeg_law *law, size_t stride);
-    void (*draw)(const moeg_law *law, uint64_t seed, uint64_t first, size_t n, size_t stride, double *x,
-                 double *workspace);
+    moeg_status (*draw)(const moeg_law *law, uint64_t seed, uint64_t first, size_t n, size_t stride, double *x,
+                        double *workspace);
+    void (*let_go)(moeg_law *law); /* of what it keeps alive; NULL if that is nothing */
+    int may_fail;                  /* draw() */
 } moeg_law_kind;
 
 /* The first member of the struct of every kind, which is one allocation. */

@@ -6,6 +6,7 @@
 #define MOEG_MODEL_MODEL_H
 
 #include <moegeom/expert.h>
+#include <moegeom/gate.h>
 #include <moegeom/law.h>
 #include <moegeom/moe.h>
 #include <moegeom/router.h>
@@ -24,17 +25,28 @@ moeg_teacher *moeg_teacher_retain(const moeg_teacher *teacher);
  * 256 KiB (64 if none does). A function of the problem's shape only: results depend on it. */
 size_t moeg_block_rows(size_t doubles_per_row);
 
-/* x of samples first .. first + stride - 1 (an empirical law repeats its last row past n; first + n <= rows there). */
+/* x of samples first .. first + stride - 1 (an empirical law repeats its last row past n, a callback law its last
+ * sample; first + n <= rows there). All x are finite. Only a callback law fails: MOEG_ECALLBACK, or MOEG_ERANGE if x is
+ * not finite; x then holds anything. */
 size_t moeg_law_workspace(const moeg_law *law, size_t stride);
-void moeg_law_draw(const moeg_law *law, uint64_t seed, uint64_t first, size_t n, size_t stride, double *x,
-                   double *workspace);
+moeg_status moeg_law_draw(const moeg_law *law, uint64_t seed, uint64_t first, size_t n, size_t stride, double *x,
+                          double *workspace);
 
 /* 1 and the parts of a Gaussian law, or 0 for another law. They belong to the law. *mean (d) is never NULL; *covariance
  * (d x d) is exactly symmetric, and NULL for the identity, which is not kept. */
 int moeg_law_gaussian_parts(const moeg_law *law, const double **mean, const double **covariance);
 
-/* Logits a (K x stride): -inf for a masked expert, NaN where one overflows, in either direction. */
-void moeg_router_logits_block(const moeg_router *router, size_t stride, const double *x, double *a);
+/* 1 and the family and parameter of X_1 = s of a law with a known margin exponent, or 0 for another law. */
+int moeg_law_margin_parts(const moeg_law *law, moeg_margin_family *family, double *parameter);
+
+/* L (d x d) with which a Gaussian law makes its samples mean + L z, or NULL for the identity. It belongs to the law. */
+const double *moeg_law_gaussian_factor(const moeg_law *law);
+
+/* Logits a (K x stride): -inf for a masked expert, NaN where one overflows, in either direction. Only a callback router
+ * fails: MOEG_ECALLBACK, or MOEG_EDOM if it masks every expert of a row. */
+size_t moeg_router_workspace(const moeg_router *router, size_t stride);
+moeg_status moeg_router_logits_block(const moeg_router *router, size_t n, size_t stride, const double *x, double *a,
+                                     double *workspace);
 
 /* Best expert and margin of each unit of a block of logits. Returns n, or the first unit (below n) whose logits hold a
  * NaN or +inf or no finite one, or whose margin overflows. best (stride), margin (stride). */
@@ -45,22 +57,49 @@ size_t moeg_margin_block(size_t K, size_t n, size_t stride, const double *a, uin
 moeg_status moeg_router_check_affine(const char *function, moeg_router **router, size_t K, size_t d, const char *name,
                                      const double *W);
 
+/* a_(upper) - a_(lower) of each unit, ranks 1 <= upper < lower <= K; +inf where fewer than `lower` logits are finite.
+ * Returns n, or the first unit (below n) whose logits hold a NaN or +inf or fewer than `upper` finite ones, or whose
+ * gap overflows. The gap of order r has the ranks 1 and r + 1, the top-k gap k and k + 1. Cost O(K lower) a unit. */
+size_t moeg_gap_block(size_t K, size_t n, size_t stride, const double *a, size_t upper, size_t lower, double *gap);
+
+/* The gap that decides where the temperature is felt, likewise: the margin, for SUBSET the top-k gap; +inf where the
+ * gates do not depend on tau (TOPK_RENORM with k = 1, SUBSET with k = K). */
+size_t moeg_gate_gap_block(moeg_gate gate, size_t K, size_t n, size_t stride, const double *a, double *gap);
+
+/* Gates (K x stride) of a block of logits, which they may be; tau = 0: the hard ones. NaN for a unit whose logits hold
+ * a NaN or +inf, or fewer finite ones than the gate wants. */
+size_t moeg_gate_workspace(moeg_gate gate, size_t K);
+void moeg_gates_block(moeg_gate gate, size_t K, size_t stride, const double *a, double tau, double *gates,
+                      double *workspace);
+
+/* g(tau) - g(0) (K x stride), likewise, of a workspace as large, without cancellation. */
+void moeg_deviation_block(moeg_gate gate, size_t K, size_t stride, const double *a, double tau, double *change,
+                          double *workspace);
+
 /* 1 and W (K x d), b (K) of an affine router, or 0 for another router. They belong to the router. */
 int moeg_router_affine_parts(const moeg_router *router, const double **W, const double **b);
 
-/* Outputs y (m x stride). */
+/* Outputs y (m x stride), not finite where one overflows. Only a callback expert fails: MOEG_ECALLBACK. */
 size_t moeg_expert_workspace(const moeg_expert *expert, size_t stride);
-void moeg_expert_forward_block(const moeg_expert *expert, size_t stride, const double *x, double *y, double *workspace);
+moeg_status moeg_expert_forward_block(const moeg_expert *expert, size_t n, size_t stride, const double *x, double *y,
+                                      double *workspace);
 
-/* Outputs y (m x stride) of the mixture; NaN where a logit overflows. */
+/* The output (m) of a constant expert, or NULL. It belongs to the expert. */
+const double *moeg_expert_constant_output(const moeg_expert *expert);
+
+/* Whether moeg_expert_affine_form() has an answer. */
+int moeg_expert_is_affine(const moeg_expert *expert);
+
+/* Outputs y (m x stride) of the mixture; NaN where a logit overflows. Fails as its router and experts do. */
 size_t moeg_moe_workspace(const moeg_moe *moe, size_t stride);
-void moeg_moe_forward_block(const moeg_moe *moe, double tau, size_t stride, const double *x, double *y,
-                            double *workspace);
+moeg_status moeg_moe_forward_block(const moeg_moe *moe, double tau, size_t n, size_t stride, const double *x, double *y,
+                                   double *workspace);
 
-/* m(x) of a block: y (m x stride). `first` is the number of the first unit. */
+/* m(x) of a block: y (m x stride). `first` is the number of the first unit. Fails as the expert or mixture behind it.
+ */
 size_t moeg_teacher_workspace(const moeg_teacher *teacher, size_t stride);
-void moeg_teacher_mean_block(const moeg_teacher *teacher, uint64_t first, size_t n, size_t stride, const double *x,
-                             double *y, double *workspace);
+moeg_status moeg_teacher_mean_block(const moeg_teacher *teacher, uint64_t first, size_t n, size_t stride,
+                                    const double *x, double *y, double *workspace);
 
 /* Dimension of x that the teacher wants; 0 if it looks at the row number only. */
 size_t moeg_teacher_dim(const moeg_teacher *teacher);
@@ -70,6 +109,9 @@ uint64_t moeg_teacher_rows(const moeg_teacher *teacher);
 
 /* The expert of a teacher made from one, or NULL. It belongs to the teacher. */
 const moeg_expert *moeg_teacher_expert(const moeg_teacher *teacher);
+
+/* The mixture of a teacher made from one, and its temperature, or NULL. It belongs to the teacher. */
+const moeg_moe *moeg_teacher_moe(const moeg_teacher *teacher, double *tau);
 
 /* 0 if tau is 0 or in [1e-300, 1e300], else MOEG_EINVAL with a message naming `function` and `name`. */
 moeg_status moeg_check_tau(const char *function, const char *name, double tau);

@@ -1,19 +1,20 @@
 /* x -> sum_k g_k(x) f_k(x), the experts in ascending order. */
 #include "base/error.h"
+#include "base/kernel.h"
 #include "base/memory.h"
 #include "model/block.h"
-#include "model/logits.h"
+#include "model/gates.h"
 #include "model/map.h"
 #include "model/model.h"
 #include "model/object.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
 struct moeg_moe {
     moeg_object object;
     moeg_router *router;
+    moeg_gate gate;
     size_t outputs;
     moeg_expert *experts[]; /* (K) */
 };
@@ -57,8 +58,8 @@ moeg_status moeg_moe_create(moeg_moe **moe, moeg_router *router, moeg_gate gate,
         status = moeg_check_pointer(function, "router", router);
     if (status == MOEG_OK)
         status = moeg_check_pointer(function, "experts", experts);
-    if (status == MOEG_OK && gate != MOEG_GATE_SOFTMAX)
-        status = moeg_fail(MOEG_EINVAL, "%s: gate must be MOEG_GATE_SOFTMAX, got %d", function, (int)gate);
+    if (status == MOEG_OK)
+        status = moeg_check_gate(function, gate, moeg_router_experts(router));
     if (status == MOEG_OK)
         status = check_experts(function, router, experts);
     if (status != MOEG_OK)
@@ -70,6 +71,7 @@ moeg_status moeg_moe_create(moeg_moe **moe, moeg_router *router, moeg_gate gate,
     if (made == NULL)
         return moeg_fail_memory(function);
     made->router = moeg_router_retain(router);
+    made->gate = gate;
     made->outputs = moeg_expert_outputs(experts[0]);
     for (size_t k = 0; k < K; k++)
         made->experts[k] = moeg_expert_retain(experts[k]);
@@ -92,37 +94,41 @@ const moeg_router *moeg_moe_router(const moeg_moe *moe)
     return moe == NULL ? NULL : moe->router;
 }
 
+moeg_gate moeg_moe_gate(const moeg_moe *moe)
+{
+    return moe == NULL ? moeg_gate_softmax() : moe->gate;
+}
+
 const moeg_expert *moeg_moe_expert(const moeg_moe *moe, size_t k)
 {
     return moe == NULL || k >= moeg_router_experts(moe->router) ? NULL : moe->experts[k];
 }
 
-/* Gates (K x stride), outputs of one expert (m x stride), its workspace, one row of K. */
+/* Gates (K x stride), outputs of one expert (m x stride), then what the router, the gates or one expert want. */
 size_t moeg_moe_workspace(const moeg_moe *moe, size_t stride)
 {
     const size_t K = moeg_router_experts(moe->router);
-    size_t largest = 0;
+    const size_t logits = moeg_router_workspace(moe->router, stride), gates = moeg_gate_workspace(moe->gate, K);
+    size_t largest = logits > gates ? logits : gates;
     for (size_t k = 0; k < K; k++) {
         const size_t workspace = moeg_expert_workspace(moe->experts[k], stride);
         largest = workspace > largest ? workspace : largest;
     }
-    return (K + moe->outputs) * stride + largest + K;
+    return (K + moe->outputs) * stride + largest;
 }
 
-/* Logits to gates in place; gates of NaN where a logit overflowed. */
-static void gates_block(size_t K, double tau, size_t stride, double *a, double *row)
+/* MOEG_OK, or MOEG_EDOM: masks leave the gate enough experts. */
+static moeg_status check_masks(moeg_gate gate, size_t K, size_t n, size_t stride, const double *a)
 {
-    for (size_t i = 0; i < stride; i++) {
-        int is_good = 1;
-        for (size_t k = 0; k < K; k++) {
-            row[k] = a[k * stride + i];
-            is_good &= row[k] <= DBL_MAX;
-        }
-        if (is_good)
-            moeg_softmax_row(K, row, tau, row);
+    for (size_t i = 0; i < n; i++) {
+        size_t left = 0;
         for (size_t k = 0; k < K; k++)
-            a[k * stride + i] = is_good ? row[k] : NAN;
+            left += a[k * stride + i] != -INFINITY;
+        if (left < moeg_gate_wants(gate))
+            return moeg_fail(MOEG_EDOM, "moe: the router masks all but %zu experts, fewer than gate.k = %zu", left,
+                             gate.k);
     }
+    return MOEG_OK;
 }
 
 static int all_zero(size_t n, const double *values)
@@ -133,24 +139,33 @@ static int all_zero(size_t n, const double *values)
     return 1;
 }
 
-void moeg_moe_forward_block(const moeg_moe *moe, double tau, size_t stride, const double *x, double *y,
-                            double *workspace)
+moeg_status moeg_moe_forward_block(const moeg_moe *moe, double tau, size_t n, size_t stride, const double *x, double *y,
+                                   double *workspace)
 {
     const size_t K = moeg_router_experts(moe->router), m = moe->outputs;
     double *gates = workspace, *f = gates + K * stride, *rest = f + m * stride;
-    moeg_router_logits_block(moe->router, stride, x, gates);
-    gates_block(K, tau, stride, gates, rest);
+    moeg_status status = moeg_router_logits_block(moe->router, n, stride, x, gates, rest);
+    if (status == MOEG_OK)
+        status = check_masks(moe->gate, K, n, stride, gates);
+    if (status != MOEG_OK)
+        return status;
+    if (moe->gate.kind == MOEG_GATE_SOFTMAX && tau > 0)
+        moeg_kernel_softmax(K, tau, stride, gates);
+    else
+        moeg_gates_block(moe->gate, K, stride, gates, tau, gates, rest);
     memset(y, 0, m * stride * sizeof *y);
     for (size_t k = 0; k < K; k++) {
         const double *g = gates + k * stride;
         if (all_zero(stride, g))
             continue;
-        moeg_expert_forward_block(moe->experts[k], stride, x, f, rest);
+        status = moeg_expert_forward_block(moe->experts[k], n, stride, x, f, rest);
+        if (status != MOEG_OK)
+            return status;
         /* Left out where the gate is 0, not multiplied by it: there f may have overflowed. */
         for (size_t j = 0; j < m; j++)
-            for (size_t i = 0; i < stride; i++)
-                y[j * stride + i] += g[i] != 0 ? g[i] * f[j * stride + i] : 0;
+            moeg_kernel_add_weighted(stride, g, f + j * stride, y + j * stride);
     }
+    return MOEG_OK;
 }
 
 typedef struct moe_at {
@@ -158,13 +173,12 @@ typedef struct moe_at {
     double tau;
 } moe_at;
 
-static void map_block(const void *object, uint64_t first, size_t n, size_t stride, const double *x, double *y,
-                      double *workspace)
+static moeg_status map_block(const void *object, uint64_t first, size_t n, size_t stride, const double *x, double *y,
+                             double *workspace)
 {
     (void)first;
-    (void)n;
     const moe_at *at = object;
-    moeg_moe_forward_block(at->moe, at->tau, stride, x, y, workspace);
+    return moeg_moe_forward_block(at->moe, at->tau, n, stride, x, y, workspace);
 }
 
 moeg_status moeg_moe_forward(const moeg_moe *moe, double tau, size_t n, const double *x, double *y)
@@ -178,6 +192,7 @@ moeg_status moeg_moe_forward(const moeg_moe *moe, double tau, size_t n, const do
     const moe_at at = {moe, tau};
     const moeg_map map = {
         .function = function,
+        .name = "y",
         .value = "the value, or a logit behind it,",
         .block = map_block,
         .object = &at,

@@ -6,6 +6,7 @@
 #include "model/router_kind.h"
 
 #include <float.h>
+#include <math.h>
 #include <string.h>
 
 moeg_router *moeg_router_retain(const moeg_router *router)
@@ -29,9 +30,47 @@ size_t moeg_router_dim(const moeg_router *router)
     return router == NULL ? 0 : router->dim;
 }
 
-void moeg_router_logits_block(const moeg_router *router, size_t stride, const double *x, double *a)
+moeg_status moeg_router_check(const char *function, moeg_router **router, size_t K)
 {
-    router->kind->logits_block(router, stride, x, a);
+    const moeg_status status = moeg_check_pointer(function, "router", router);
+    if (status == MOEG_OK && K < 2)
+        return moeg_fail(MOEG_EINVAL, "%s: K must be at least 2, got %zu", function, K);
+    return status;
+}
+
+moeg_status moeg_router_check_bias(const char *function, const char *name, size_t K, const double *b)
+{
+    size_t masked = 0;
+    for (size_t k = 0; k < K; k++) {
+        if (!(b[k] <= DBL_MAX))
+            return moeg_fail(MOEG_EINVAL, "%s: %s[%zu] must be finite or -inf, got %g", function, name, k, b[k]);
+        masked += b[k] == -INFINITY;
+    }
+    if (masked == K)
+        return moeg_fail(MOEG_EINVAL, "%s: %s masks every expert: one at least must be finite", function, name);
+    return MOEG_OK;
+}
+
+/* A mask is a mask, where the kernel, which makes a NaN of every overflow, sees one. */
+void moeg_router_settle(size_t K, const double *b, size_t stride, double *a)
+{
+    for (size_t k = 0; k < K; k++) {
+        double *row = a + k * stride;
+        if (b != NULL && b[k] == -INFINITY)
+            for (size_t i = 0; i < stride; i++)
+                row[i] = -INFINITY;
+    }
+}
+
+size_t moeg_router_workspace(const moeg_router *router, size_t stride)
+{
+    return router->kind->workspace(router, stride);
+}
+
+moeg_status moeg_router_logits_block(const moeg_router *router, size_t n, size_t stride, const double *x, double *a,
+                                     double *workspace)
+{
+    return router->kind->logits_block(router, n, stride, x, a, workspace);
 }
 
 /* What is wanted of the logits: `width` values of `size` bytes a row. write() makes those of one row of K logits, each
@@ -39,6 +78,7 @@ void moeg_router_logits_block(const moeg_router *router, size_t stride, const do
 typedef struct wanted {
     const char *function;
     size_t width, size;
+    size_t upper, lower; /* ranks, where a gap is wanted */
     moeg_status (*write)(const struct wanted *wanted, size_t row, size_t K, const double *logits, void *out);
 } wanted;
 
@@ -55,6 +95,14 @@ static moeg_status write_margin(const wanted *w, size_t row, size_t K, const dou
     if (!moeg_margin_row(K, logits, out))
         return moeg_fail(MOEG_ERANGE, "%s: the margin of row %zu overflows", w->function, row);
     return MOEG_OK;
+}
+
+static moeg_status write_gap(const wanted *w, size_t row, size_t K, const double *logits, void *out)
+{
+    const moeg_status status = moeg_check_finite_logits(w->function, row, K, logits, w->upper);
+    if (status == MOEG_OK && !moeg_gap_row(K, 1, logits, w->upper, w->lower, out))
+        return moeg_fail(MOEG_ERANGE, "%s: the gap of row %zu overflows", w->function, row);
+    return status;
 }
 
 static moeg_status write_top(const wanted *w, size_t row, size_t K, const double *logits, void *out)
@@ -83,7 +131,8 @@ static moeg_status write_rows(const wanted *w, size_t first, size_t rows, size_t
 static moeg_status compute_rows(const wanted *w, const moeg_router *router, size_t n, const double *x, char *result)
 {
     const size_t K = router->experts, d = router->dim;
-    double *block = moeg_alloc(d + 2 * K, MOEG_TILE * sizeof *block);
+    const size_t used = (d + 2 * K) * MOEG_TILE;
+    double *block = moeg_alloc(used + moeg_router_workspace(router, MOEG_TILE), sizeof *block);
     if (block == NULL)
         return moeg_fail_memory(w->function);
     double *a = block + d * MOEG_TILE, *logits = a + K * MOEG_TILE;
@@ -92,7 +141,9 @@ static moeg_status compute_rows(const wanted *w, const moeg_router *router, size
         const size_t rows = n - first < MOEG_TILE ? n - first : MOEG_TILE;
         const size_t stride = moeg_round_lanes(rows);
         moeg_block_pack(rows, d, x + first * d, stride, block);
-        moeg_router_logits_block(router, stride, block, a);
+        status = moeg_router_logits_block(router, rows, stride, block, a, block + used);
+        if (status != MOEG_OK)
+            break;
         moeg_block_unpack(rows, K, a, stride, logits);
         status = write_rows(w, first, rows, K, logits, result + first * w->width * w->size);
     }
@@ -125,7 +176,7 @@ moeg_status moeg_router_logits(const moeg_router *router, size_t n, const double
     const moeg_status status = moeg_check_pointer(function, "router", router);
     if (status != MOEG_OK)
         return status;
-    const wanted w = {function, router->experts, sizeof *logits, write_logits};
+    const wanted w = {function, router->experts, sizeof *logits, 0, 0, write_logits};
     return map_rows(&w, router, n, x, "logits", logits);
 }
 
@@ -135,8 +186,32 @@ moeg_status moeg_router_margin(const moeg_router *router, size_t n, const double
     const moeg_status status = moeg_check_pointer(function, "router", router);
     if (status != MOEG_OK)
         return status;
-    const wanted w = {function, 1, sizeof *margin, write_margin};
+    const wanted w = {function, 1, sizeof *margin, 0, 0, write_margin};
     return map_rows(&w, router, n, x, "margin", margin);
+}
+
+/* `rank` is called `name`. */
+static moeg_status map_gaps(const char *function, const char *name, const moeg_router *router, size_t n,
+                            const double *x, size_t rank, size_t upper, double *gap)
+{
+    const moeg_status status = moeg_check_pointer(function, "router", router);
+    if (status != MOEG_OK)
+        return status;
+    if (rank == 0 || rank >= router->experts)
+        return moeg_fail(MOEG_EINVAL, "%s: %s must be in [1, K - 1 = %zu], got %zu", function, name,
+                         router->experts - 1, rank);
+    const wanted w = {function, 1, sizeof *gap, upper, rank + 1, write_gap};
+    return map_rows(&w, router, n, x, "gap", gap);
+}
+
+moeg_status moeg_router_top_gap(const moeg_router *router, size_t n, const double *x, size_t k, double *gap)
+{
+    return map_gaps("router_top_gap", "k", router, n, x, k, k, gap);
+}
+
+moeg_status moeg_router_order_gap(const moeg_router *router, size_t n, const double *x, size_t r, double *gap)
+{
+    return map_gaps("router_order_gap", "r", router, n, x, r, 1, gap);
 }
 
 moeg_status moeg_router_top(const moeg_router *router, size_t n, const double *x, size_t k, size_t *index)
@@ -147,6 +222,6 @@ moeg_status moeg_router_top(const moeg_router *router, size_t n, const double *x
         return status;
     if (k == 0 || k > router->experts)
         return moeg_fail(MOEG_EINVAL, "%s: k must be in [1, K = %zu], got %zu", function, router->experts, k);
-    const wanted w = {function, k, sizeof *index, write_top};
+    const wanted w = {function, k, sizeof *index, 0, 0, write_top};
     return map_rows(&w, router, n, x, "index", index);
 }

@@ -4,8 +4,6 @@
 #include "model/block.h"
 #include "model/router_kind.h"
 
-#include <float.h>
-#include <math.h>
 #include <string.h>
 
 typedef struct affine_router {
@@ -23,40 +21,32 @@ static const double *weights_of(const affine_router *r)
     return r->numbers + r->router.experts;
 }
 
-/* A mask is a mask, where the kernel, which makes a NaN of every overflow, sees one. */
-static void logits_block(const moeg_router *router, size_t stride, const double *x, double *a)
+static size_t workspace(const moeg_router *router, size_t stride)
 {
-    const affine_router *r = (const affine_router *)router;
-    const double *b = bias_of(r);
-    moeg_kernel_affine(router->experts, router->dim, weights_of(r), b, stride, x, a);
-    for (size_t k = 0; k < router->experts; k++)
-        for (size_t i = 0; b[k] == -INFINITY && i < stride; i++)
-            a[k * stride + i] = -INFINITY;
+    (void)router;
+    (void)stride;
+    return 0;
 }
 
-static const moeg_router_kind affine_kind = {logits_block};
-
-static moeg_status check_bias(const char *function, size_t K, const double *b)
+static moeg_status logits_block(const moeg_router *router, size_t n, size_t stride, const double *x, double *a,
+                                double *scratch)
 {
-    size_t masked = 0;
-    for (size_t k = 0; k < K; k++) {
-        if (!(b[k] <= DBL_MAX))
-            return moeg_fail(MOEG_EINVAL, "%s: b[%zu] must be finite or -inf, got %g", function, k, b[k]);
-        masked += b[k] == -INFINITY;
-    }
-    if (masked == K)
-        return moeg_fail(MOEG_EINVAL, "%s: b masks every expert: one at least must be finite", function);
+    (void)n;
+    (void)scratch;
+    const affine_router *r = (const affine_router *)router;
+    moeg_kernel_affine(router->experts, router->dim, weights_of(r), bias_of(r), stride, x, a);
+    moeg_router_settle(router->experts, bias_of(r), stride, a);
     return MOEG_OK;
 }
+
+static const moeg_router_kind affine_kind = {workspace, logits_block};
 
 moeg_status moeg_router_check_affine(const char *function, moeg_router **router, size_t K, size_t d, const char *name,
                                      const double *W)
 {
-    const moeg_status status = moeg_check_pointer(function, "router", router);
+    const moeg_status status = moeg_router_check(function, router, K);
     if (status != MOEG_OK)
         return status;
-    if (K < 2)
-        return moeg_fail(MOEG_EINVAL, "%s: K must be at least 2, got %zu", function, K);
     if (d == 0)
         return moeg_fail(MOEG_EINVAL, "%s: d must be at least 1, got 0", function);
     return moeg_check_rows(function, name, K, d, W);
@@ -67,7 +57,7 @@ moeg_status moeg_router_affine_create(moeg_router **router, size_t K, size_t d, 
     static const char function[] = "router_affine";
     moeg_status status = moeg_router_check_affine(function, router, K, d, "W", W);
     if (status == MOEG_OK && b != NULL)
-        status = check_bias(function, K, b);
+        status = moeg_router_check_bias(function, "b", K, b);
     if (status != MOEG_OK)
         return status;
 

@@ -6,7 +6,9 @@
 #include "model/object.h"
 
 typedef struct moeg_router_kind {
-    void (*logits_block)(const moeg_router *router, size_t stride, const double *x, double *a);
+    size_t (*workspace)(const moeg_router *router, size_t stride);
+    moeg_status (*logits_block)(const moeg_router *router, size_t n, size_t stride, const double *x, double *a,
+                                double *workspace);
 } moeg_router_kind;
 
 /* The first member of the struct of every kind, which is one allocation. */
@@ -15,5 +17,14 @@ struct moeg_router {
     const moeg_router_kind *kind;
     size_t experts, dim;
 };
+
+/* MOEG_OK, or MOEG_EINVAL: a NULL router, fewer than two experts. */
+moeg_status moeg_router_check(const char *function, moeg_router **router, size_t K);
+
+/* MOEG_OK, or MOEG_EINVAL: a bias, called `name`, that is neither finite nor -inf, or that masks every expert. */
+moeg_status moeg_router_check_bias(const char *function, const char *name, size_t K, const double *b);
+
+/* Makes logits of the kernel's sums: -inf where b, if not NULL, masks the expert. */
+void moeg_router_settle(size_t K, const double *b, size_t stride, double *a);
 
 #endif

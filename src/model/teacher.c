@@ -39,16 +39,16 @@ size_t moeg_teacher_workspace(const moeg_teacher *teacher, size_t stride)
     return teacher->kind->workspace(teacher, stride);
 }
 
-void moeg_teacher_mean_block(const moeg_teacher *teacher, uint64_t first, size_t n, size_t stride, const double *x,
-                             double *y, double *workspace)
+moeg_status moeg_teacher_mean_block(const moeg_teacher *teacher, uint64_t first, size_t n, size_t stride,
+                                    const double *x, double *y, double *workspace)
 {
-    teacher->kind->mean_block(teacher, first, n, stride, x, y, workspace);
+    return teacher->kind->mean_block(teacher, first, n, stride, x, y, workspace);
 }
 
-static void map_block(const void *object, uint64_t first, size_t n, size_t stride, const double *x, double *y,
-                      double *workspace)
+static moeg_status map_block(const void *object, uint64_t first, size_t n, size_t stride, const double *x, double *y,
+                             double *workspace)
 {
-    moeg_teacher_mean_block(object, first, n, stride, x, y, workspace);
+    return moeg_teacher_mean_block(object, first, n, stride, x, y, workspace);
 }
 
 moeg_status moeg_teacher_mean(const moeg_teacher *teacher, uint64_t first, size_t n, const double *x, double *y)
@@ -62,6 +62,7 @@ moeg_status moeg_teacher_mean(const moeg_teacher *teacher, uint64_t first, size_
                          function, first, first, n, teacher->rows);
     const moeg_map map = {
         .function = function,
+        .name = "y",
         .value = "the value, or a logit behind it,",
         .block = map_block,
         .object = teacher,

@@ -17,13 +17,14 @@ static size_t workspace(const moeg_teacher *teacher, size_t stride)
     return 0;
 }
 
-static void mean_block(const moeg_teacher *teacher, uint64_t first, size_t n, size_t stride, const double *x, double *y,
-                       double *scratch)
+static moeg_status mean_block(const moeg_teacher *teacher, uint64_t first, size_t n, size_t stride, const double *x,
+                              double *y, double *scratch)
 {
     (void)x;
     (void)scratch;
     const size_t m = teacher->outputs;
     moeg_block_pack(n, m, ((const data_teacher *)teacher)->y + (size_t)first * m, stride, y);
+    return MOEG_OK;
 }
 
 static void let_go(moeg_teacher *teacher)

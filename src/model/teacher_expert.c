@@ -12,12 +12,11 @@ static size_t workspace(const moeg_teacher *teacher, size_t stride)
     return moeg_expert_workspace(((const expert_teacher *)teacher)->expert, stride);
 }
 
-static void mean_block(const moeg_teacher *teacher, uint64_t first, size_t n, size_t stride, const double *x, double *y,
-                       double *scratch)
+static moeg_status mean_block(const moeg_teacher *teacher, uint64_t first, size_t n, size_t stride, const double *x,
+                              double *y, double *scratch)
 {
     (void)first;
-    (void)n;
-    moeg_expert_forward_block(((const expert_teacher *)teacher)->expert, stride, x, y, scratch);
+    return moeg_expert_forward_block(((const expert_teacher *)teacher)->expert, n, stride, x, y, scratch);
 }
 
 static void let_go(moeg_teacher *teacher)

@@ -7,8 +7,8 @@
 
 typedef struct moeg_teacher_kind {
     size_t (*workspace)(const moeg_teacher *teacher, size_t stride);
-    void (*mean_block)(const moeg_teacher *teacher, uint64_t first, size_t n, size_t stride, const double *x, double *y,
-                       double *workspace);
+    moeg_status (*mean_block)(const moeg_teacher *teacher, uint64_t first, size_t n, size_t stride, const double *x,
+                              double *y, double *workspace);
     void (*let_go)(moeg_teacher *teacher); /* of what it keeps alive */
 } moeg_teacher_kind;
 

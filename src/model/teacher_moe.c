@@ -13,13 +13,12 @@ static size_t workspace(const moeg_teacher *teacher, size_t stride)
     return moeg_moe_workspace(((const moe_teacher *)teacher)->moe, stride);
 }
 
-static void mean_block(const moeg_teacher *teacher, uint64_t first, size_t n, size_t stride, const double *x, double *y,
-                       double *scratch)
+static moeg_status mean_block(const moeg_teacher *teacher, uint64_t first, size_t n, size_t stride, const double *x,
+                              double *y, double *scratch)
 {
     (void)first;
-    (void)n;
     const moe_teacher *t = (const moe_teacher *)teacher;
-    moeg_moe_forward_block(t->moe, t->tau, stride, x, y, scratch);
+    return moeg_moe_forward_block(t->moe, t->tau, n, stride, x, y, scratch);
 }
 
 static void let_go(moeg_teacher *teacher)
@@ -50,4 +49,12 @@ moeg_status moeg_teacher_moe_create(moeg_teacher **teacher, moeg_moe *moe, doubl
     t->tau = tau;
     *teacher = &t->teacher;
     return MOEG_OK;
+}
+
+const moeg_moe *moeg_teacher_moe(const moeg_teacher *teacher, double *tau)
+{
+    if (teacher->kind != &moe_kind)
+        return NULL;
+    *tau = ((const moe_teacher *)teacher)->tau;
+    return ((const moe_teacher *)teacher)->moe;
 }

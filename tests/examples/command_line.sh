@@ -91,7 +91,8 @@ for name in tau_scaling boundary_mass; do
     (PATH=/nowhere "$programs/$name" --plot x.svg >out 2>err)
     [ $? -eq 2 ] && grep -q -- '--plot: expected the program gnuplot' err || complain "$name without gnuplot"
 done
-refuses '--family: expected affine, got "mlp"' tau_scaling --family mlp
+refuses '--family: expected affine, power2, power3, power5, power1/2, rayleigh or bounded, got "mlp"' tau_scaling \
+    --family mlp
 
 # What cooling_report is told to read.
 printf 'a,b,y\n1,5,2\n2,5,3\n4,5,-1\n4,5,7\n' >some.csv
@@ -254,6 +255,23 @@ head -n 1 affine.csv | grep -q -x 'family,alpha,tau,gap,std_error,leading,bound'
 sed -n 2p affine.csv | awk -F, '{ exit !($1 == "affine" && $2 == 1 && $6 / $3 < -1.5957690 && $6 / $3 > -1.5957692) }' ||
     complain 'the leading coefficient of tau_scaling is not -1.595769'
 rows affine.csv 13
+
+# family FAMILY ALPHA LEADING: exponent, and the leading term at tau = 1e-4.
+family() {
+    csv family.csv tau_scaling --quick --family $1 --tau 1e-4:1:3
+    sed -n 2p family.csv | awk -F, -v family=$1 -v alpha=$2 -v leading=$3 \
+        '{ off = $6 / leading - 1; exit !($1 == family && $2 "" == alpha && off < 1e-6 && off > -1e-6) }' ||
+        complain "alpha or leading term of $1"
+}
+family power2 0.5 -0.01075099
+family power3 0.3333333333333333 -0.04464893
+family power5 0.2 -0.14062852
+family power1/2 2 -4.424411e-08
+family rayleigh 2 -2.772589e-08
+csv bounded.csv tau_scaling --quick --family bounded
+grep -q '^bounded,inf,' bounded.csv || complain 'alpha of a bounded margin'
+csv bounded.csv tau_scaling --quick --family bounded --tau 1e-4:1e-2:3
+sed -n 2p bounded.csv | grep -q '^bounded,inf,1e-04,,0,,\|^bounded,inf,0.0001,,0,,' || complain 'a gap of e^-5000 should be blank'
 
 csv four.csv $diabetes --centroids 4
 rows four.csv 11

@@ -37,7 +37,7 @@ static inline void problem_build(struct problem *p)
     for (size_t k = 0; k < p->K; k++)
         experts[k] = problem_expert(p, k);
     experts[p->K] = problem_expert(p, p->K);
-    assert_ok(moeg_moe_create(&p->moe, p->router, MOEG_GATE_SOFTMAX, experts));
+    assert_ok(moeg_moe_create(&p->moe, p->router, moeg_gate_softmax(), experts));
     assert_ok(moeg_teacher_expert_create(&p->teacher, experts[p->K]));
     for (size_t k = 0; k <= p->K; k++)
         moeg_expert_free(experts[k]);

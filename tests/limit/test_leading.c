@@ -1,4 +1,5 @@
-/* The leading coefficient: the table's, finite differences of the gap, and the corners of the contract. */
+/* The leading term under a Gaussian law: the table's, finite differences of the gap, and the corners of the contract.
+ */
 #include "limit/problem.h"
 #include "support/failing_alloc.h"
 
@@ -12,15 +13,15 @@ static void it_is_the_limit_of_the_gap(void **state)
         const moeg_sampling s = moeg_sampling_default();
         const double tau[] = {1e-9, 1e-30};
         moeg_estimate gap[2];
-        double c;
-        assert_ok(moeg_leading_coefficient(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, &c));
-        assert_true(c < 0);
+        moeg_leading c;
+        assert_ok(moeg_leading_term(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, &c));
+        assert_true(c.coefficient < 0 && c.power == 1 && c.rate == 0);
         assert_ok(moeg_risk_gap(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 2, tau, &s, gap));
-        assert_relative(gap[1].value / tau[1], c, 40 * EPS);
+        assert_relative(gap[1].value / tau[1], c.coefficient, 40 * EPS);
         /* O(tau^2) away from it; slopes here are of order 10. */
-        assert_relative(gap[0].value / tau[0], c, 100 * tau[0]);
-        assert_ok(moeg_leading_coefficient(p.moe, p.teacher, p.law, MOEG_MIX_LOSS, &c));
-        assert_near(c, 0, 0);
+        assert_relative(gap[0].value / tau[0], c.coefficient, 100 * tau[0]);
+        assert_ok(moeg_leading_term(p.moe, p.teacher, p.law, MOEG_MIX_LOSS, &c));
+        assert_near(c.coefficient, 0, 0);
         assert_ok(moeg_risk_gap(p.moe, p.teacher, p.law, MOEG_MIX_LOSS, 2, tau, &s, gap));
         assert_near(gap[0].value / tau[0], 0, 1000 * tau[0]);
         problem_free(&p);
@@ -37,9 +38,9 @@ static void closed_form(void **state)
     for (int i = 0; i < 3; i++) {
         p.c[2][0] = 0.2 + 1e3 * i;
         problem_build(&p);
-        double c;
-        assert_ok(moeg_leading_coefficient(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, &c));
-        assert_relative(c, -1.5957691216057307117597842397375, 4 * EPS);
+        moeg_leading c;
+        assert_ok(moeg_leading_term(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, &c));
+        assert_relative(c.coefficient, -1.5957691216057307117597842397375, 4 * EPS);
         problem_free(&p);
     }
 }
@@ -47,10 +48,10 @@ static void closed_form(void **state)
 static moeg_status allocating(void *user)
 {
     const struct problem *p = user;
-    double c = 42;
-    const moeg_status status = moeg_leading_coefficient(p->moe, p->teacher, p->law, MOEG_MIX_OUTPUT, &c);
+    moeg_leading c = {42, 42, 42};
+    const moeg_status status = moeg_leading_term(p->moe, p->teacher, p->law, MOEG_MIX_OUTPUT, &c);
     if (status != MOEG_OK)
-        assert_near(c, 42, 0);
+        assert_near(c.coefficient + c.power + c.rate, 126, 0);
     return status;
 }
 
@@ -58,48 +59,48 @@ static void errors(void **state)
 {
     (void)state;
     struct problem p, wide;
-    double c = 42;
+    moeg_leading c = {42, 42, 42};
     problem_make(&p, 3, 2, 2, 1);
     problem_make(&wide, 3, 2, 3, 2);
-#define COEFFICIENT(moe, teacher, law, mixing, out) moeg_leading_coefficient(moe, teacher, law, mixing, out)
-    assert_status(COEFFICIENT(NULL, p.teacher, p.law, 0, &c), MOEG_EINVAL, "leading_coefficient: moe must not be NULL");
-    assert_status(COEFFICIENT(p.moe, NULL, p.law, 0, &c), MOEG_EINVAL, "teacher must not be NULL");
-    assert_status(COEFFICIENT(p.moe, p.teacher, NULL, 0, &c), MOEG_EINVAL, "law must not be NULL");
-    assert_status(COEFFICIENT(p.moe, p.teacher, p.law, 0, NULL), MOEG_EINVAL, "coefficient must not be NULL");
-    assert_status(COEFFICIENT(p.moe, p.teacher, p.law, (moeg_mixing)2, &c), MOEG_EINVAL, "mixing must be");
-    assert_status(COEFFICIENT(p.moe, wide.teacher, p.law, 0, &c), MOEG_EINVAL, "has 1 outputs, the teacher 2");
-    assert_status(COEFFICIENT(p.moe, p.teacher, wide.law, 0, &c), MOEG_EINVAL, "takes dimension 2, the law has 3");
+#define TERM(moe, teacher, law, mixing, out) moeg_leading_term(moe, teacher, law, mixing, out)
+    assert_status(TERM(NULL, p.teacher, p.law, 0, &c), MOEG_EINVAL, "leading_term: moe must not be NULL");
+    assert_status(TERM(p.moe, NULL, p.law, 0, &c), MOEG_EINVAL, "teacher must not be NULL");
+    assert_status(TERM(p.moe, p.teacher, NULL, 0, &c), MOEG_EINVAL, "law must not be NULL");
+    assert_status(TERM(p.moe, p.teacher, p.law, 0, NULL), MOEG_EINVAL, "leading must not be NULL");
+    assert_status(TERM(p.moe, p.teacher, p.law, (moeg_mixing)2, &c), MOEG_EINVAL, "mixing must be");
+    assert_status(TERM(p.moe, wide.teacher, p.law, 0, &c), MOEG_EINVAL, "has 1 outputs, the teacher 2");
+    assert_status(TERM(p.moe, p.teacher, wide.law, 0, &c), MOEG_EINVAL, "takes dimension 2, the law has 3");
     assert_true(fail_every_allocation(allocating, &p) >= 2);
     moeg_teacher *hard;
     assert_ok(moeg_teacher_moe_create(&hard, p.moe, 0));
-    assert_status(COEFFICIENT(p.moe, hard, p.law, 0, &c), MOEG_EUNSUPPORTED, "the teacher is not one expert");
+    assert_status(TERM(p.moe, hard, p.law, 0, &c), MOEG_EUNSUPPORTED, "the teacher is not one expert");
     moeg_teacher_free(hard);
     problem_free(&wide);
     problem_make(&wide, 3, 3, 2, 1);
-    assert_status(COEFFICIENT(wide.moe, wide.teacher, wide.law, 0, &c), MOEG_EUNSUPPORTED, "more than two experts");
+    assert_status(TERM(wide.moe, wide.teacher, wide.law, 0, &c), MOEG_EUNSUPPORTED, "more than two experts");
     problem_free(&wide);
     moeg_law *data;
     assert_ok(moeg_law_empirical_create(&data, 1, 2, p.W));
-    assert_status(COEFFICIENT(p.moe, p.teacher, data, 0, &c), MOEG_EUNSUPPORTED, "the law is not Gaussian");
+    assert_status(TERM(p.moe, p.teacher, data, 0, &c), MOEG_EUNSUPPORTED, "the law is not Gaussian");
     moeg_law_free(data);
     problem_free(&p);
     p.W[2] = p.W[0];
     p.W[3] = p.W[1];
     problem_build(&p);
-    assert_status(COEFFICIENT(p.moe, p.teacher, p.law, 0, &c), MOEG_EDOM, "is constant and has no density");
+    assert_status(TERM(p.moe, p.teacher, p.law, 0, &c), MOEG_EDOM, "is constant and has no density");
     problem_free(&p);
     p.A[0][0] = 1e200;
     p.W[0] = 3.1;
     problem_build(&p);
-    assert_status(COEFFICIENT(p.moe, p.teacher, p.law, 0, &c), MOEG_ERANGE, "overflows");
+    assert_status(TERM(p.moe, p.teacher, p.law, 0, &c), MOEG_ERANGE, "overflows");
     problem_free(&p);
-    assert_near(c, 42, 0);
+    assert_near(c.coefficient + c.power + c.rate, 126, 0);
     /* A masked expert has no interface. */
     p.A[0][0] = 0.3;
     p.b[1] = -INFINITY;
     problem_build(&p);
-    assert_ok(COEFFICIENT(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, &c));
-    assert_near(c, 0, 0);
+    assert_ok(TERM(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, &c));
+    assert_near(c.coefficient, 0, 0);
     problem_free(&p);
 }
 

@@ -277,10 +277,10 @@ static void tiny_and_huge_temperatures(void **state)
     (void)state;
     struct problem p;
     problem_make(&p, 7, 2, 3, 2);
-    double coefficient;
-    assert_ok(moeg_leading_coefficient(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, &coefficient));
+    moeg_leading leading;
+    assert_ok(moeg_leading_term(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, &leading));
     struct answer a = line(&p, MOEG_MIX_OUTPUT, 1e-300);
-    assert_relative(a.gap.value, coefficient * 1e-300, 20 * EPS);
+    assert_relative(a.gap.value, leading.coefficient * 1e-300, 20 * EPS);
     assert_near(a.soft.value, a.hard.value, 0);
     a = line(&p, MOEG_MIX_LOSS, 1e-300); /* Of order 1e-600. */
     assert_near(a.gap.value, 0, a.gap.quad_error);
@@ -505,9 +505,9 @@ static void a_masked_expert_leaves_no_gap(void **state)
             assert_near(a.soft.value, a.hard.value, 0);
             assert_true(a.hard.value > 0);
         }
-        double coefficient = 42;
-        assert_ok(moeg_leading_coefficient(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, &coefficient));
-        assert_near(coefficient, 0, 0);
+        moeg_leading leading = {.coefficient = 42};
+        assert_ok(moeg_leading_term(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, &leading));
+        assert_near(leading.coefficient, 0, 0);
         problem_free(&p);
     }
 }
@@ -580,7 +580,8 @@ static void overflows_are_told(void **state)
 {
     (void)state;
     struct problem p;
-    double coefficient = 42, slope = 42;
+    double slope = 42;
+    moeg_leading leading = {.coefficient = 42};
     moeg_estimate gap = {.value = 42};
     const double tau = 0.3;
     const moeg_sampling s = line_options();
@@ -610,9 +611,9 @@ static void overflows_are_told(void **state)
     p.W[1] = p.b[0] = p.b[1] = p.mean[0] = 0;
     problem_build(&p);
     assert_status(moeg_boundary_slope(p.router, p.law, &slope), MOEG_ERANGE, "boundary_slope: the slope overflows");
-    assert_status(moeg_leading_coefficient(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, &coefficient), MOEG_ERANGE,
-                  "leading_coefficient: the coefficient overflows");
-    assert_true(gap.value == 42 && slope == 42 && coefficient == 42);
+    assert_status(moeg_leading_term(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, &leading), MOEG_ERANGE,
+                  "leading_term: the coefficient overflows");
+    assert_true(gap.value == 42 && slope == 42 && leading.coefficient == 42);
     problem_free(&p);
 }
 

@@ -66,7 +66,7 @@ static void references_are_counted_across_threads(void **state)
         assert_ok(moeg_router_affine_create(&router, 2, 1, W, NULL));
         assert_ok(moeg_expert_affine_create(&experts[0], 1, 1, A, NULL));
         assert_ok(moeg_expert_affine_create(&experts[1], 1, 1, A + 1, NULL));
-        assert_ok(moeg_moe_create(&moe, router, MOEG_GATE_SOFTMAX, experts));
+        assert_ok(moeg_moe_create(&moe, router, moeg_gate_softmax(), experts));
         assert_ok(moeg_teacher_moe_create(&teacher, moe, 0));
         assert_ok(moeg_law_gaussian_create(&law, 1, NULL, NULL));
 #pragma omp parallel num_threads(4) reduction(+ : bad)

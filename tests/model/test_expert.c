@@ -86,7 +86,7 @@ static void a_row_alone_is_the_row_in_a_batch_and_a_block(void **state)
         for (size_t i = 0; i < STRIDE; i++)
             block[j * STRIDE + i] = i < N ? x[i * D + j] : 0;
     double *out = block + D * STRIDE;
-    moeg_expert_forward_block(expert, STRIDE, block, out, out + M * STRIDE);
+    assert_ok(moeg_expert_forward_block(expert, N, STRIDE, block, out, out + M * STRIDE));
     for (size_t i = 0; i < N; i++) {
         assert_ok(moeg_expert_forward(expert, 1, x + i * D, alone));
         assert_same_bits(alone, y + i * M, M);

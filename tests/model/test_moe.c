@@ -26,7 +26,7 @@ static parts make_parts(void)
     assert_ok(moeg_expert_affine_create(&p.experts[0], D, M, A0, c0));
     assert_ok(moeg_expert_affine_create(&p.experts[1], D, M, A1, NULL));
     assert_ok(moeg_expert_constant_create(&p.experts[2], D, M, c2));
-    assert_ok(moeg_moe_create(&p.moe, p.router, MOEG_GATE_SOFTMAX, p.experts));
+    assert_ok(moeg_moe_create(&p.moe, p.router, moeg_gate_softmax(), p.experts));
     return p;
 }
 
@@ -79,6 +79,42 @@ static void outputs_are_the_gated_sum(void **state)
     free_parts(&p);
 }
 
+/* Every gate, hard and soft, at the router's logits: sum_k g_k f_k, the experts by themselves. */
+static void all_gates_mix(void **state)
+{
+    (void)state;
+    parts p = make_parts();
+    double x[N * D], y[N * M], a[N * K], g[N * K], f[K][N * M];
+    fill_values(6, N * D, 2, x);
+    assert_ok(moeg_router_logits(p.router, N, x, a));
+    for (size_t k = 0; k < K; k++)
+        assert_ok(moeg_expert_forward(p.experts[k], N, x, f[k]));
+    const moeg_gate gates[] = {moeg_gate_topk_renorm(1), moeg_gate_topk_renorm(2), moeg_gate_topk_raw(1),
+                               moeg_gate_topk_raw(2),    moeg_gate_subset(2),      moeg_gate_subset(3)};
+    const double taus[] = {0, 0.37, 1e300};
+    for (size_t v = 0; v < sizeof gates / sizeof *gates; v++) {
+        moeg_moe *moe;
+        assert_ok(moeg_moe_create(&moe, p.router, gates[v], p.experts));
+        assert_int_equal(moeg_moe_gate(moe).kind, gates[v].kind);
+        assert_int_equal(moeg_moe_gate(moe).k, gates[v].k);
+        for (size_t t = 0; t < 3; t++) {
+            assert_ok(moeg_moe_forward(moe, taus[t], N, x, y));
+            assert_ok(moeg_gates(gates[v], N, K, a, taus[t], g));
+            for (size_t i = 0; i < N; i++)
+                for (size_t j = 0; j < M; j++) {
+                    double sum = 0;
+                    for (size_t k = 0; k < K; k++)
+                        sum += g[i * K + k] * f[k][i * M + j];
+                    assert_near(y[i * M + j], sum, 20 * EPS); /* outputs of size 10 */
+                }
+        }
+        moeg_moe_free(moe);
+    }
+    assert_int_equal(moeg_moe_gate(NULL).kind, MOEG_GATE_SOFTMAX);
+    assert_int_equal(moeg_moe_gate(p.moe).k, 0);
+    free_parts(&p);
+}
+
 static void a_row_alone_is_the_row_in_a_batch(void **state)
 {
     (void)state;
@@ -109,7 +145,7 @@ static void an_expert_with_gate_zero_is_left_out(void **state)
     assert_ok(moeg_router_affine_create(&router, 2, 1, weights, NULL));
     assert_ok(moeg_expert_affine_create(&experts[0], 1, 1, steep, NULL));
     assert_ok(moeg_expert_affine_create(&experts[1], 1, 1, gentle, NULL));
-    assert_ok(moeg_moe_create(&moe, router, MOEG_GATE_SOFTMAX, experts));
+    assert_ok(moeg_moe_create(&moe, router, moeg_gate_softmax(), experts));
     const double taus[] = {0, 0.02}; /* exp(-20/0.02) is 0 */
     for (size_t t = 0; t < 2; t++) {
         assert_ok(moeg_moe_forward(moe, taus[t], 2, x, y));
@@ -143,8 +179,8 @@ static void masked_experts_take_no_part(void **state)
     moeg_expert *experts[2] = {p.experts[0], p.experts[2]};
     assert_ok(moeg_router_affine_create(&routers[0], K, D, W, masked));
     assert_ok(moeg_router_affine_create(&routers[1], 2, D, W2, b2));
-    assert_ok(moeg_moe_create(&with_mask, routers[0], MOEG_GATE_SOFTMAX, p.experts));
-    assert_ok(moeg_moe_create(&without, routers[1], MOEG_GATE_SOFTMAX, experts));
+    assert_ok(moeg_moe_create(&with_mask, routers[0], moeg_gate_softmax(), p.experts));
+    assert_ok(moeg_moe_create(&without, routers[1], moeg_gate_softmax(), experts));
     assert_ok(moeg_moe_forward(with_mask, 0.6, N, x, y));
     assert_ok(moeg_moe_forward(without, 0.6, N, x, two));
     assert_same_bits(y, two, N * M);
@@ -190,27 +226,64 @@ static void every_creation_error_is_named(void **state)
     moeg_expert *wide, *long_one;
     assert_ok(moeg_expert_constant_create(&wide, D + 1, M, c0));
     assert_ok(moeg_expert_constant_create(&long_one, D, 1, c0));
-    assert_status(moeg_moe_create(NULL, p.router, MOEG_GATE_SOFTMAX, p.experts), MOEG_EINVAL, "moe: moe must not be");
-    assert_status(moeg_moe_create(&moe, NULL, MOEG_GATE_SOFTMAX, p.experts), MOEG_EINVAL, "moe: router must not be");
-    assert_status(moeg_moe_create(&moe, p.router, MOEG_GATE_SOFTMAX, NULL), MOEG_EINVAL, "moe: experts must not be");
-    assert_status(moeg_moe_create(&moe, p.router, (moeg_gate)7, p.experts), MOEG_EINVAL,
-                  "moe: gate must be MOEG_GATE_SOFTMAX, got 7");
+    assert_status(moeg_moe_create(NULL, p.router, moeg_gate_softmax(), p.experts), MOEG_EINVAL, "moe: moe must not be");
+    assert_status(moeg_moe_create(&moe, NULL, moeg_gate_softmax(), p.experts), MOEG_EINVAL, "moe: router must not be");
+    assert_status(moeg_moe_create(&moe, p.router, moeg_gate_softmax(), NULL), MOEG_EINVAL, "moe: experts must not be");
+    const moeg_gate unknown = {(moeg_gate_kind)7, 1}, softmax = {MOEG_GATE_SOFTMAX, 2};
+    assert_status(moeg_moe_create(&moe, p.router, unknown, p.experts), MOEG_EINVAL,
+                  "moe: gate.kind must be one of moeg_gate_kind, got 7");
+    assert_status(moeg_moe_create(&moe, p.router, softmax, p.experts), MOEG_EINVAL,
+                  "moe: gate.k must be 0 for SOFTMAX, got 2");
+    assert_status(moeg_moe_create(&moe, p.router, moeg_gate_subset(0), p.experts), MOEG_EINVAL,
+                  "moe: gate.k must be in [1, K = 3], got 0");
+    assert_status(moeg_moe_create(&moe, p.router, moeg_gate_topk_raw(4), p.experts), MOEG_EINVAL,
+                  "moe: gate.k must be in [1, K = 3], got 4");
     for (size_t k = 0; k < K; k++) {
         char text[80];
         moeg_expert *experts[K];
         memcpy(experts, p.experts, sizeof experts);
         experts[k] = NULL;
         snprintf(text, sizeof text, "moe: experts[%zu] must not be NULL", k);
-        assert_status(moeg_moe_create(&moe, p.router, MOEG_GATE_SOFTMAX, experts), MOEG_EINVAL, text);
+        assert_status(moeg_moe_create(&moe, p.router, moeg_gate_softmax(), experts), MOEG_EINVAL, text);
         experts[k] = wide;
         snprintf(text, sizeof text, "moe: experts[%zu] must have the router's d = 2, got 3", k);
-        assert_status(moeg_moe_create(&moe, p.router, MOEG_GATE_SOFTMAX, experts), MOEG_EINVAL, text);
+        assert_status(moeg_moe_create(&moe, p.router, moeg_gate_softmax(), experts), MOEG_EINVAL, text);
         experts[k] = long_one;
-        assert_status(moeg_moe_create(&moe, p.router, MOEG_GATE_SOFTMAX, experts), MOEG_EINVAL, "of experts[0], got");
+        assert_status(moeg_moe_create(&moe, p.router, moeg_gate_softmax(), experts), MOEG_EINVAL, "of experts[0], got");
     }
     assert_null(moe);
     moeg_expert_free(wide);
     moeg_expert_free(long_one);
+    free_parts(&p);
+}
+
+/* Softmax needs one expert, the others k. */
+static void masks_leave_enough_experts(void **state)
+{
+    (void)state;
+    parts p = make_parts();
+    const double masked[K] = {0.1, -INFINITY, -INFINITY}, x[D] = {0.3, -1.2};
+    double y[M], expected[M];
+    moeg_router *router;
+    moeg_moe *moe;
+    assert_ok(moeg_router_affine_create(&router, K, D, W, masked));
+    assert_ok(moeg_expert_forward(p.experts[0], 1, x, expected));
+    for (int kind = MOEG_GATE_SOFTMAX; kind <= MOEG_GATE_SUBSET; kind++)
+        for (size_t k = kind == MOEG_GATE_SOFTMAX ? 0 : 1; k <= (kind == MOEG_GATE_SOFTMAX ? 0 : 2); k++) {
+            const moeg_gate gate = {(moeg_gate_kind)kind, k};
+            mark(M, y);
+            assert_ok(moeg_moe_create(&moe, router, gate, p.experts));
+            if (k < 2) {
+                assert_ok(moeg_moe_forward(moe, 0.7, 1, x, y));
+                assert_same_bits(y, expected, M);
+            } else {
+                assert_status(moeg_moe_forward(moe, 0.7, 1, x, y), MOEG_EDOM,
+                              "moe: the router masks all but 1 experts, fewer than gate.k = 2");
+                assert_true(is_marked(M, y));
+            }
+            moeg_moe_free(moe);
+        }
+    moeg_router_free(router);
     free_parts(&p);
 }
 
@@ -247,7 +320,7 @@ static moeg_status create_and_forward(void *user)
     double y[M];
     mark(M, y);
     moeg_moe *moe = NULL;
-    moeg_status status = moeg_moe_create(&moe, p->router, MOEG_GATE_SOFTMAX, p->experts);
+    moeg_status status = moeg_moe_create(&moe, p->router, moeg_gate_softmax(), p->experts);
     if (status == MOEG_OK)
         status = moeg_moe_forward(moe, 0.4, 1, x, y);
     if (status != MOEG_OK)
@@ -268,11 +341,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(outputs_are_the_gated_sum),
+        cmocka_unit_test(all_gates_mix),
         cmocka_unit_test(a_row_alone_is_the_row_in_a_batch),
         cmocka_unit_test(an_expert_with_gate_zero_is_left_out),
         cmocka_unit_test(masked_experts_take_no_part),
         cmocka_unit_test(the_mixture_knows_and_keeps_its_parts),
         cmocka_unit_test(every_creation_error_is_named),
+        cmocka_unit_test(masks_leave_enough_experts),
         cmocka_unit_test(every_row_error_is_named_and_touches_nothing),
         cmocka_unit_test(every_allocation_may_fail),
     };

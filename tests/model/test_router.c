@@ -66,7 +66,7 @@ static void a_row_alone_is_the_row_in_a_batch(void **state)
     for (size_t j = 0; j < D; j++)
         for (size_t i = 0; i < STRIDE; i++)
             block[j * STRIDE + i] = i < N ? x[i * D + j] : 0;
-    moeg_router_logits_block(router, STRIDE, block, block + D * STRIDE);
+    assert_ok(moeg_router_logits_block(router, N, STRIDE, block, block + D * STRIDE, NULL));
     for (size_t i = 0; i < N; i++)
         for (size_t k = 0; k < K; k++)
             assert_same_bits(&block[(D + k) * STRIDE + i], &a[i * K + k], 1);

@@ -30,7 +30,7 @@ static moeg_moe *make_moe(void)
     assert_ok(moeg_router_affine_create(&router, 2, D, W, NULL));
     assert_ok(moeg_expert_affine_create(&experts[0], D, M, A, NULL));
     assert_ok(moeg_expert_constant_create(&experts[1], D, M, c));
-    assert_ok(moeg_moe_create(&moe, router, MOEG_GATE_SOFTMAX, experts));
+    assert_ok(moeg_moe_create(&moe, router, moeg_gate_softmax(), experts));
     moeg_router_free(router);
     moeg_expert_free(experts[0]);
     moeg_expert_free(experts[1]);
@@ -46,7 +46,7 @@ static void check_block(const moeg_teacher *teacher, uint64_t first, size_t n, c
     for (size_t j = 0; j < D; j++)
         for (size_t i = 0; i < STRIDE; i++)
             block[j * STRIDE + i] = i < n ? x[i * D + j] : 0.5;
-    moeg_teacher_mean_block(teacher, first, n, STRIDE, block, y, y + M * STRIDE);
+    assert_ok(moeg_teacher_mean_block(teacher, first, n, STRIDE, block, y, y + M * STRIDE));
     for (size_t j = 0; j < M; j++)
         for (size_t i = 0; i < STRIDE; i++) {
             if (i < n)
@@ -188,7 +188,7 @@ static moeg_status create_all_kinds(void *user)
         status = moeg_router_affine_create(&router, 2, D, W, NULL);
     moeg_expert *experts[2] = {expert, expert};
     if (status == MOEG_OK)
-        status = moeg_moe_create(&moe, router, MOEG_GATE_SOFTMAX, experts);
+        status = moeg_moe_create(&moe, router, moeg_gate_softmax(), experts);
     if (status == MOEG_OK)
         status = moeg_teacher_moe_create(&teachers[2], moe, 0.5);
     if (status == MOEG_OK)

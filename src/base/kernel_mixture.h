@@ -1,0 +1,143 @@
+/* The kernels of gates and mixtures, a part of kernel_body.h. Each lane is a row. The best expert's term of the softmax
+ * is 1, so that only its losers take an exponential. */
+#ifndef MOEG_BASE_KERNEL_MIXTURE_H
+#define MOEG_BASE_KERNEL_MIXTURE_H
+
+static void kernel_winners(size_t step, size_t n, const uint32_t *restrict best, const double *restrict a,
+                           double *restrict out)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = a[best[i] * step + i];
+}
+
+static void kernel_losers(size_t k, size_t n, const uint32_t *restrict best, const double *restrict a,
+                          const double *restrict next, const double *restrict winner, double *restrict out)
+{
+    const uint32_t number = (uint32_t)k;
+    for (size_t i = 0; i < n; i++)
+        out[i] = (number < best[i] ? a[i] : next[i]) - winner[i];
+}
+
+static void kernel_gather(size_t n, const uint32_t *restrict place, const double *restrict in, double *restrict out)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = in[place[i]];
+}
+
+/* The terms v_k of a tile into `gate`, 1/(1 + their sum) into scale. `exact` is a constant: the kernel's exp ends at
+ * -708; where sums are exact, the subnormal tail comes from the library's. */
+static inline __attribute__((always_inline)) void evaluate_gates(int exact, const moeg_kernel_mixture *x, size_t first,
+                                                                 size_t count, double tau, double *restrict scale,
+                                                                 double *restrict largest)
+{
+    const double inverse = 1 / tau;
+    for (size_t i = 0; i < count; i++) {
+        scale[i] = 1;
+        largest[i] = 0;
+    }
+    for (size_t k = 0; k < x->losers; k++) {
+        const double *restrict below = x->below + k * x->stride + first;
+        double *restrict gate = x->gate + k * x->stride + first;
+        for (size_t i = 0; exact && i < count; i++)
+            gate[i] = below[i] / tau < -700 ? exp(below[i] / tau) : exp_lane(below[i] / tau);
+        for (size_t i = 0; i < count; i++) {
+            const double v = exact ? gate[i] : exp_lane(below[i] * inverse);
+            gate[i] = v;
+            scale[i] += v;
+            largest[i] = v > largest[i] ? v : largest[i];
+        }
+    }
+    for (size_t i = 0; i < count; i++)
+        scale[i] = 1 / scale[i];
+}
+
+/* D of `outputs` outputs, a constant, from output j on; one vector of rows. */
+static inline __attribute__((always_inline)) void mix_outputs(int outputs, const moeg_kernel_mixture *x, size_t j,
+                                                              size_t i, reals scale, reals *gap, reals *soft)
+{
+    reals mixed[ROWS];
+    for (int o = 0; o < outputs; o++)
+        mixed[o] = REALS(0.0);
+    for (size_t k = 0; k < x->losers; k++) {
+        const reals gate = *(const reals *)(x->gate + k * x->stride + i);
+        const double *contrast = x->contrast + (k * x->m + j) * x->stride + i;
+        for (int o = 0; o < outputs; o++)
+            mixed[o] = FMA_REALS(gate, *(const reals *)(contrast + (size_t)o * x->stride), mixed[o]);
+    }
+    for (int o = 0; o < outputs; o++) {
+        const reals D = mixed[o] * scale;
+        if (x->loss) {
+            *gap = D;
+            *soft = *(const reals *)(x->hard + i) + D;
+        } else {
+            const reals residual = *(const reals *)(x->residual + (j + (size_t)o) * x->stride + i);
+            const reals error = residual + D;
+            *gap = FMA_REALS(D, D + 2 * residual, *gap);
+            *soft = FMA_REALS(error, error, *soft);
+        }
+    }
+}
+
+static void mix_tile(const moeg_kernel_mixture *x, size_t first, size_t count, double tau, double *largest, double *gap,
+                     double *soft)
+{
+    _Alignas(64) double scale[TILE];
+    if (x->exact)
+        evaluate_gates(1, x, first, count, tau, scale, largest);
+    else
+        evaluate_gates(0, x, first, count, tau, scale, largest);
+    for (size_t i = 0; i < count; i += VECTOR_LANES) {
+        const reals inverse = *(const reals *)(scale + i);
+        reals g = REALS(0.0), s = REALS(0.0);
+        size_t j = 0;
+        for (; j + ROWS <= x->m; j += ROWS)
+            mix_outputs(ROWS, x, j, first + i, inverse, &g, &s);
+        for (; j < x->m; j++)
+            mix_outputs(1, x, j, first + i, inverse, &g, &s);
+        *(reals *)(gap + i) = g;
+        *(reals *)(soft + i) = s;
+    }
+}
+
+static void kernel_mix(const moeg_kernel_mixture *x, size_t first, size_t count, double tau, double *largest,
+                       double *gap, double *soft)
+{
+    for (size_t i = 0; i < count; i += TILE)
+        mix_tile(x, first + i, count - i < TILE ? count - i : TILE, tau, largest + i, gap + i, soft + i);
+}
+
+static inline void softmax_tile(size_t K, size_t count, double tau, size_t stride, double *restrict a)
+{
+    double top[TILE], sum[TILE];
+    for (size_t i = 0; i < count; i++) {
+        top[i] = -INFINITY;
+        sum[i] = 0;
+    }
+    for (size_t k = 0; k < K; k++)
+        for (size_t i = 0; i < count; i++)
+            top[i] = a[k * stride + i] > top[i] ? a[k * stride + i] : top[i];
+    for (size_t k = 0; k < K; k++)
+        for (size_t i = 0; i < count; i++) {
+            a[k * stride + i] = exp_lane((a[k * stride + i] - top[i]) / tau);
+            sum[i] += a[k * stride + i];
+        }
+    for (size_t k = 0; k < K; k++)
+        for (size_t i = 0; i < count; i++)
+            a[k * stride + i] /= sum[i];
+}
+
+static void kernel_softmax(size_t K, double tau, size_t stride, double *a)
+{
+    for (size_t i = 0; i < stride; i += TILE)
+        softmax_tile(K, stride - i < TILE ? stride - i : TILE, tau, stride, a + i);
+}
+
+static void kernel_add_weighted(size_t n, const double *restrict g, const double *restrict f, double *restrict y)
+{
+    for (size_t i = 0; i < n; i++) {
+        const double product = g[i] * f[i];
+        y[i] += g[i] != 0 ? product : 0;
+    }
+}
+
+#endif

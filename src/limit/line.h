@@ -1,0 +1,44 @@
+/* The problems that one deterministic line solves, whichever closed forms they have: binary.h under a Gaussian law,
+ * family.h under one with a known margin exponent. */
+#ifndef MOEG_LIMIT_LINE_H
+#define MOEG_LIMIT_LINE_H
+
+#include "limit/binary.h"
+#include "limit/family.h"
+
+/* The law of s. */
+typedef struct moeg_line_logit {
+    int is_family;
+    union {
+        moeg_binary_logit binary;
+        moeg_family_logit family;
+    } as;
+} moeg_line_logit;
+
+/* NULL if the closed forms of the law apply, else why not. */
+const char *moeg_line_refusal(const moeg_router *router, const moeg_law *law);
+
+/* Where moeg_line_refusal() is NULL. MOEG_ERANGE if a moment overflows double. */
+moeg_status moeg_line_logit_init(const char *function, const moeg_router *router, const moeg_law *law,
+                                 moeg_line_logit *logit);
+double moeg_line_mass(const moeg_line_logit *logit, double w);
+
+/* What the risks need. */
+typedef struct moeg_line_risk {
+    int is_family;
+    union {
+        moeg_binary_risk binary;
+        moeg_family_risk family;
+    } as;
+} moeg_line_risk;
+
+const char *moeg_line_risk_refusal(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law);
+
+/* Where moeg_line_risk_refusal() is NULL; the errors are those of either kind. */
+moeg_status moeg_line_risk_init(const char *function, const moeg_moe *moe, const moeg_teacher *teacher,
+                                const moeg_law *law, moeg_line_risk *risk);
+moeg_status moeg_line_hard(const char *function, const moeg_line_risk *risk, double *value, double *error);
+moeg_status moeg_line_gap(const char *function, const moeg_line_risk *risk, moeg_mixing mixing, double tau,
+                          double *value, double *error);
+
+#endif
