@@ -45,7 +45,8 @@ MOEG_EXPORT moeg_gate moeg_moe_gate(const moeg_moe *moe);
 MOEG_EXPORT const moeg_expert *moeg_moe_expert(const moeg_moe *moe, size_t k);
 
 /** Outputs of n rows at temperature tau (0: the hard router's expert, or the mean of its k experts where the gate is
- * #MOEG_GATE_SUBSET). An expert whose gate is 0 is left out of the sum.
+ * #MOEG_GATE_SUBSET). An expert whose gate is 0 is left out of the sum. At tau > 0 the gates g of #MOEG_GATE_SOFTMAX
+ * are right to |log g| epsilon and a few more, and 0 below e^-708; those of moeg_gates() are right to a few throughout.
  *
  * @param x  (n x d), row-major, finite
  * @param y  (n x m), row-major

@@ -4,8 +4,8 @@
  *
  * What happens when the soft router of a mixture of experts is cooled to a hard one. In the order of use:
  *
- * - law.h: the distribution of the input; router.h: logits, margins, gates; expert.h; moe.h: the mixture; teacher.h:
- *   the regression function;
+ * - law.h: the distribution of the input; router.h: logits and margins; gate.h: from logits to gates; expert.h; moe.h:
+ *   the mixture; teacher.h: the regression function;
  * - boundary.h: the boundary mass P(margin <= w); risk.h: soft risk, hard risk and the gap between them; leading.h and
  *   bound.h: theory to hold against them;
  * - centroids.h and profile.h: routers and experts fitted to data; csv.h and npy.h: files;

@@ -166,23 +166,23 @@ static void add_products(size_t tile_units, tile *a, size_t i0, tile *b, size_t 
 }
 
 /* One tile into the state, by blocks of VARIABLES so that the centred values fit the stack whatever p is; they are
- * centred anew for each pair of blocks, which costs little beside the products. */
+ * centred anew for each pair of blocks, which costs little beside the products. From the last block down: the state's
+ * means of a block are no more needed once it has met those before it. */
 static void add_covariance_tile(size_t p, size_t units, size_t stride, const double *values, double *state)
 {
     double *mean = state + 1, *M2 = state + 1 + p;
+    const double share = (double)units / (state[0] + (double)units);
     tile a, b;
-    for (size_t i = 0; i < p; i += VARIABLES) {
-        begin_tile(p - i < VARIABLES ? p - i : VARIABLES, units, stride, values + i * stride, &a);
+    for (size_t end = p, i; end > 0; end = i) {
+        i = (end - 1) / VARIABLES * VARIABLES;
+        begin_tile(end - i, units, stride, values + i * stride, &a);
         for (size_t j = 0; j < i; j += VARIABLES) {
             begin_tile(VARIABLES, units, stride, values + j * stride, &b);
             add_products(units, &a, i, &b, j, state[0], mean, M2);
         }
         add_products(units, &a, i, &a, i, state[0], mean, M2);
-    }
-    const double share = (double)units / (state[0] + (double)units);
-    for (size_t j = 0; j < p; j++) {
-        const double right_mean = tile_mean(units, values + j * stride);
-        mean[j] = state[0] > 0 ? mean[j] + (right_mean - mean[j]) * share : right_mean;
+        for (size_t j = i; j < end; j++)
+            mean[j] = state[0] > 0 ? mean[j] + (a.mean[j - i] - mean[j]) * share : a.mean[j - i];
     }
     state[0] += (double)units;
 }
