@@ -27,7 +27,7 @@ static moeg_status check_values(const char *function, size_t p, size_t n, size_t
         status = moeg_fail(MOEG_EINVAL, "%s: stride must be at least n = %zu, got %zu", function, n, stride);
     if (status == MOEG_OK && n > 0)
         status = moeg_check_array(function, "values", p, stride, values);
-    for (size_t j = 0; j < p && status == MOEG_OK; j++)
+    for (size_t j = 0; n > 0 && j < p && status == MOEG_OK; j++)
         for (size_t i = moeg_kernel_finite(n, values + j * stride) ? n : 0; i < n; i++)
             if (!isfinite(values[j * stride + i]))
                 return moeg_fail(MOEG_EINVAL, "%s: values[%zu, %zu] must be finite, got %g", function, j, i,
