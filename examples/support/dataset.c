@@ -203,6 +203,8 @@ moeg_router *router_read(const char *path, size_t d, const double *mean)
     if (m.cols != d + 1)
         die("--router: expected rows of %zu numbers in \"%s\" (%zu weights, then the bias), got rows of %zu", d + 1,
             path, d, m.cols);
+    if (m.rows < 2)
+        die("--router: expected at least 2 rows in \"%s\", one for each expert, got %zu", path, m.rows);
     require_finite(&m, "router", path);
     double *W = allocate(m.rows * d, sizeof *W), *b = allocate(m.rows, sizeof *b);
     for (size_t k = 0; k < m.rows; k++) {

@@ -1,6 +1,7 @@
 /** @file
- * Routers: logits, margins and gaps, ordered top-k. Ties break to the lowest index, always. n = 0 rows are fine
- * everywhere; their arrays may be NULL. */
+ * Routers: logits, margins and gaps, ordered top-k. Ties break to the lowest index, always. A logit that is not there
+ * is as a masked one, -inf: the one expert of K = 1 has the margin +inf. n = 0 rows are fine everywhere; their arrays
+ * may be NULL. */
 #ifndef MOEGEOM_ROUTER_H
 #define MOEGEOM_ROUTER_H
 
@@ -18,11 +19,11 @@ typedef struct moeg_router moeg_router;
 
 /** Affine logits a = W x + b.
  *
- * @param K  experts, at least 2
+ * @param K  experts, at least 1
  * @param d  dimension of x, at least 1
  * @param W  (K x d), row-major, finite
  * @param b  (K), finite or -inf (a masked expert; at least one must not be), or NULL for 0
- * @return #MOEG_OK; #MOEG_EINVAL (NULL, K < 2, d = 0, a value that does not fit, named by its index); #MOEG_ENOMEM. */
+ * @return #MOEG_OK; #MOEG_EINVAL (NULL, K = 0, d = 0, a value that does not fit, named by its index); #MOEG_ENOMEM. */
 MOEG_EXPORT moeg_status moeg_router_affine_create(moeg_router **router, size_t K, size_t d, const double *W,
                                                   const double *b);
 
@@ -30,12 +31,12 @@ MOEG_EXPORT moeg_status moeg_router_affine_create(moeg_router **router, size_t K
  * layers = 1 it is an affine router.
  *
  * @param layers      number of affine maps, at least 1
- * @param widths      (layers + 1): d, the hidden widths, K >= 2; each at least 1
+ * @param widths      (layers + 1): d, the hidden widths, K; each at least 1
  * @param W           (layers) pointers: W[l] (widths[l + 1] x widths[l]), row-major, finite
  * @param b           (layers) pointers: b[l] (widths[l + 1]), finite, or NULL for 0; in the last one -inf masks an
  * expert (at least one must not be); NULL: all 0
  * @param activation  between the maps
- * @return #MOEG_OK; #MOEG_EINVAL (NULL, K < 2, a size of 0, an unknown activation, a value that does not fit, named by
+ * @return #MOEG_OK; #MOEG_EINVAL (NULL, a size of 0, an unknown activation, a value that does not fit, named by
  *         layer and index); #MOEG_ENOMEM. */
 MOEG_EXPORT moeg_status moeg_router_mlp_create(moeg_router **router, size_t layers, const size_t *widths,
                                                const double *const *W, const double *const *b,
@@ -56,7 +57,7 @@ typedef int (*moeg_router_map)(size_t n, const double *x, double *logits, void *
  *
  * Where its logits are wanted, a function that returns other than 0 is #MOEG_ECALLBACK, with the value in the message;
  * a NaN or +inf is the #MOEG_ERANGE of logits that overflow; a row of which every logit is -inf is #MOEG_EDOM.
- * @param K       experts, in [2, 2^32)
+ * @param K       experts, in [1, 2^32)
  * @param d       dimension of x, in [1, 2^32)
  * @param logits  the logits
  * @param user    handed to it; must live as long as the router, and what holds it
@@ -87,20 +88,20 @@ MOEG_EXPORT moeg_status moeg_router_logits(const moeg_router *router, size_t n, 
 /** Margins Delta(x) = a_(1) - a_(2) of n rows; statuses and cost as moeg_router_logits(), #MOEG_ERANGE also where the
  * difference overflows.
  *
- * @param margin  (n); +inf where only one expert is not masked */
+ * @param margin  (n); +inf where only one expert is not masked, or there is but one */
 MOEG_EXPORT moeg_status moeg_router_margin(const moeg_router *router, size_t n, const double *x, double *margin);
 
 /** Gaps a_(k) - a_(k+1) of the logits of n rows, as moeg_top_gap(); statuses and cost as moeg_router_margin();
- * #MOEG_EINVAL also for k outside [1, K - 1], #MOEG_EDOM where fewer than k experts are not masked.
+ * #MOEG_EINVAL also for k outside [1, K], #MOEG_EDOM where fewer than k experts are not masked.
  *
- * @param gap  (n); +inf where only k experts are not masked */
+ * @param gap  (n); +inf where only k experts are not masked, as for k = K */
 MOEG_EXPORT moeg_status moeg_router_top_gap(const moeg_router *router, size_t n, const double *x, size_t k,
                                             double *gap);
 
 /** Gaps a_(1) - a_(r+1) of the logits of n rows, as moeg_order_gap(); statuses and cost as moeg_router_margin();
- * #MOEG_EINVAL also for r outside [1, K - 1].
+ * #MOEG_EINVAL also for r outside [1, K].
  *
- * @param gap  (n); +inf where at most r experts are not masked */
+ * @param gap  (n); +inf where at most r experts are not masked, as for r = K */
 MOEG_EXPORT moeg_status moeg_router_order_gap(const moeg_router *router, size_t n, const double *x, size_t r,
                                               double *gap);
 
@@ -115,9 +116,9 @@ MOEG_EXPORT moeg_status moeg_router_top(const moeg_router *router, size_t n, con
 /** Margins of n rows of K logits: a_(1) - a_(2).
  *
  * @param logits  (n x K), finite or -inf
- * @param margin  (n); +inf where only one logit is finite; 0 on a tie
- * @return #MOEG_OK; #MOEG_EINVAL (NULL, a NaN or +inf, named by row and expert); #MOEG_EDOM (K < 2, or no finite
- *         logit in a row: named); #MOEG_ERANGE (the difference overflows). Outputs untouched on error. */
+ * @param margin  (n); +inf where only one logit is finite, as for K = 1; 0 on a tie
+ * @return #MOEG_OK; #MOEG_EINVAL (NULL, K = 0, a NaN or +inf, named by row and expert); #MOEG_EDOM (no finite logit in
+ *         a row: named); #MOEG_ERANGE (the difference overflows). Outputs untouched on error. */
 MOEG_EXPORT moeg_status moeg_margin(size_t n, size_t K, const double *logits, double *margin);
 
 /** The k largest of K logits in each of n rows, in order, ties to the lowest index.

@@ -45,7 +45,7 @@ MOEG_EXPORT const char *moeg_strerror(moeg_status status);
 MOEG_EXPORT const char *moeg_status_name(moeg_status status);
 
 /** One sentence about the last call in this thread that did not return #MOEG_OK, as
- * "router_affine: K must be at least 2, got 1"; "" if there was none.
+ * "router_affine: K must be at least 1, got 0"; "" if there was none.
  *
  * The string belongs to the library and lives until the next such call in this thread. A successful call leaves it as
  * it is: read it only after a status other than #MOEG_OK. */

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /* Sets this thread's last error and returns `status`: `return moeg_fail(MOEG_EINVAL, "router_affine: K must be at least
- * 2, got %zu", K);`. The message names the function without its prefix, the argument, the value, and what was expected.
+ * 1, got 0");`. The message names the function without its prefix, the argument, the value, and what was expected.
  */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))

@@ -13,7 +13,7 @@ const char *moeg_binary_refusal(const moeg_router *router, const moeg_law *law)
 {
     const double *W, *b, *mean, *covariance;
     if (moeg_router_experts(router) != 2)
-        return "there are more than two experts";
+        return moeg_router_experts(router) < 2 ? "there is but one expert" : "there are more than two experts";
     if (!moeg_router_affine_parts(router, &W, &b))
         return "the router is not affine";
     if (!moeg_law_gaussian_parts(law, &mean, &covariance))

@@ -21,7 +21,7 @@ const char *moeg_family_refusal(const moeg_router *router)
     const double *W, *b;
     const size_t d = moeg_router_dim(router);
     if (moeg_router_experts(router) != 2)
-        return "there are more than two experts";
+        return moeg_router_experts(router) < 2 ? "there is but one expert" : "there are more than two experts";
     if (!moeg_router_affine_parts(router, &W, &b))
         return "the router is not affine";
     if (b[0] != b[1])

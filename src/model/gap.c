@@ -1,5 +1,5 @@
 /* Gaps between ranked logits, of rows and of blocks: the top-k gap a_(k) - a_(k+1), and that of order r, a_(1) -
- * a_(r+1). */
+ * a_(r+1). An expert that is not there has the logit of a masked one: a_(K+1) = -inf. */
 #include "base/error.h"
 #include "model/gates.h"
 #include "model/logits.h"
@@ -11,7 +11,7 @@
 int moeg_gap_row(size_t K, size_t stride, const double *logits, size_t upper, size_t lower, double *gap)
 {
     const double above = logits[moeg_rank_row(K, stride, logits, upper) * stride];
-    const double below = logits[moeg_rank_row(K, stride, logits, lower) * stride];
+    const double below = lower > K ? -INFINITY : logits[moeg_rank_row(K, stride, logits, lower) * stride];
     *gap = above - below + 0; /* + 0 turns -0, the gap of -0 and 0, into 0 */
     return *gap <= DBL_MAX || below == -INFINITY;
 }
@@ -20,10 +20,10 @@ int moeg_gap_row(size_t K, size_t stride, const double *logits, size_t upper, si
 static moeg_status gaps(const char *function, const char *name, size_t rank, size_t n, size_t K, const double *logits,
                         size_t upper, double *gap)
 {
-    if (K < 2)
-        return moeg_fail(MOEG_EDOM, "%s: K must be at least 2, got %zu", function, K);
-    if (rank == 0 || rank >= K)
-        return moeg_fail(MOEG_EINVAL, "%s: %s must be in [1, K - 1 = %zu], got %zu", function, name, K - 1, rank);
+    if (K == 0)
+        return moeg_fail(MOEG_EINVAL, "%s: K must be at least 1, got 0", function);
+    if (rank == 0 || rank > K)
+        return moeg_fail(MOEG_EINVAL, "%s: %s must be in [1, K = %zu], got %zu", function, name, K, rank);
     moeg_status status = moeg_check_array(function, "logits", n, K, logits);
     if (status == MOEG_OK)
         status = moeg_check_array(function, "gap", n, 1, gap);
@@ -50,27 +50,35 @@ moeg_status moeg_order_gap(size_t n, size_t K, const double *logits, size_t r, d
     return gaps("order_gap", "r", r, n, K, logits, 1, gap);
 }
 
+/* One unit: every logit is finite or -inf, and as many are finite as wanted. */
+static int is_unit_fit(size_t K, size_t stride, const double *a, size_t wanted)
+{
+    size_t finite = 0;
+    for (size_t k = 0; k < K; k++) {
+        if (!(a[k * stride] <= DBL_MAX))
+            return 0;
+        finite += a[k * stride] != -INFINITY;
+    }
+    return finite >= wanted;
+}
+
 size_t moeg_gap_block(size_t K, size_t n, size_t stride, const double *a, size_t upper, size_t lower, double *gap)
 {
-    for (size_t i = 0; i < n; i++) {
-        size_t finite = 0;
-        for (size_t k = 0; k < K; k++) {
-            if (!(a[k * stride + i] <= DBL_MAX))
-                return i;
-            finite += a[k * stride + i] != -INFINITY;
-        }
-        if (finite < upper || !moeg_gap_row(K, stride, a + i, upper, lower, &gap[i]))
+    for (size_t i = 0; i < n; i++)
+        if (!is_unit_fit(K, stride, a + i, upper) || !moeg_gap_row(K, stride, a + i, upper, lower, &gap[i]))
             return i;
-    }
     return n;
 }
 
 size_t moeg_gate_gap_block(moeg_gate gate, size_t K, size_t n, size_t stride, const double *a, double *gap)
 {
     const size_t k = gate.kind == MOEG_GATE_SUBSET ? gate.k : 1;
-    if (k < K && !(gate.kind == MOEG_GATE_TOPK_RENORM && gate.k == 1))
-        return moeg_gap_block(K, n, stride, a, k, k + 1, gap);
-    for (size_t i = 0; i < n; i++)
+    const int constant = gate.kind == MOEG_GATE_TOPK_RENORM && gate.k == 1;
+    for (size_t i = 0; i < n; i++) {
         gap[i] = INFINITY;
+        if (!is_unit_fit(K, stride, a + i, moeg_gate_wants(gate)) ||
+            (!constant && !moeg_gap_row(K, stride, a + i, k, k + 1, &gap[i])))
+            return i;
+    }
     return n;
 }

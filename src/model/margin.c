@@ -22,8 +22,8 @@ int moeg_margin_row(size_t K, const double *logits, double *margin)
 moeg_status moeg_margin(size_t n, size_t K, const double *logits, double *margin)
 {
     static const char function[] = "margin";
-    if (K < 2)
-        return moeg_fail(MOEG_EDOM, "%s: K must be at least 2, got %zu", function, K);
+    if (K == 0)
+        return moeg_fail(MOEG_EINVAL, "%s: K must be at least 1, got 0", function);
     moeg_status status = moeg_check_array(function, "logits", n, K, logits);
     if (status == MOEG_OK)
         status = moeg_check_array(function, "margin", n, 1, margin);

@@ -57,13 +57,15 @@ size_t moeg_margin_block(size_t K, size_t n, size_t stride, const double *a, uin
 moeg_status moeg_router_check_affine(const char *function, moeg_router **router, size_t K, size_t d, const char *name,
                                      const double *W);
 
-/* a_(upper) - a_(lower) of each unit, ranks 1 <= upper < lower <= K; +inf where fewer than `lower` logits are finite.
- * Returns n, or the first unit (below n) whose logits hold a NaN or +inf or fewer than `upper` finite ones, or whose
- * gap overflows. The gap of order r has the ranks 1 and r + 1, the top-k gap k and k + 1. Cost O(K lower) a unit. */
+/* a_(upper) - a_(lower) of each unit, ranks 1 <= upper < lower, upper <= K; +inf where fewer than `lower` logits are
+ * finite. Returns n, or the first unit (below n) whose logits hold a NaN or +inf or fewer than `upper` finite ones, or
+ * whose gap overflows. The gap of order r has the ranks 1 and r + 1, the top-k gap k and k + 1. Cost O(K lower) a unit.
+ */
 size_t moeg_gap_block(size_t K, size_t n, size_t stride, const double *a, size_t upper, size_t lower, double *gap);
 
 /* The gap that decides where the temperature is felt, likewise: the margin, for SUBSET the top-k gap; +inf where the
- * gates do not depend on tau (TOPK_RENORM with k = 1, SUBSET with k = K). */
+ * gates do not depend on tau (TOPK_RENORM with k = 1, SUBSET with k = K). A unit is bad, too, if it has fewer finite
+ * logits than the gate wants. */
 size_t moeg_gate_gap_block(moeg_gate gate, size_t K, size_t n, size_t stride, const double *a, double *gap);
 
 /* Gates (K x stride) of a block of logits, which they may be; tau = 0: the hard ones. NaN for a unit whose logits hold

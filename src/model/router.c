@@ -33,8 +33,8 @@ size_t moeg_router_dim(const moeg_router *router)
 moeg_status moeg_router_check(const char *function, moeg_router **router, size_t K)
 {
     const moeg_status status = moeg_check_pointer(function, "router", router);
-    if (status == MOEG_OK && K < 2)
-        return moeg_fail(MOEG_EINVAL, "%s: K must be at least 2, got %zu", function, K);
+    if (status == MOEG_OK && K == 0)
+        return moeg_fail(MOEG_EINVAL, "%s: K must be at least 1, got 0", function);
     return status;
 }
 
@@ -197,9 +197,8 @@ static moeg_status map_gaps(const char *function, const char *name, const moeg_r
     const moeg_status status = moeg_check_pointer(function, "router", router);
     if (status != MOEG_OK)
         return status;
-    if (rank == 0 || rank >= router->experts)
-        return moeg_fail(MOEG_EINVAL, "%s: %s must be in [1, K - 1 = %zu], got %zu", function, name,
-                         router->experts - 1, rank);
+    if (rank == 0 || rank > router->experts)
+        return moeg_fail(MOEG_EINVAL, "%s: %s must be in [1, K = %zu], got %zu", function, name, router->experts, rank);
     const wanted w = {function, 1, sizeof *gap, upper, rank + 1, write_gap};
     return map_rows(&w, router, n, x, "gap", gap);
 }

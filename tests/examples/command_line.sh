@@ -134,7 +134,7 @@ refuses '--router: expected rows of 3 numbers in "narrow.csv" (2 weights, then t
 printf 'p,q,r\n1,2,3\n3,4,5\n' >header.csv
 refuses '--router: expected no header in "header.csv"' $report --router header.csv
 printf '1,2,3\n' >single.csv
-refuses '--router: router_affine: K must be at least 2, got 1' $report --router single.csv
+refuses '--router: expected at least 2 rows in "single.csv", one for each expert, got 1' $report --router single.csv
 printf '1,nan,3\n1,2,3\n' >bad.csv
 refuses '--router: expected finite numbers in "bad.csv", got nan in row 1 of column c1' $report --router bad.csv
 printf '1,2,3\n1,2,3\n1,2,3\n1,2,3\n1,2,3\n' >many.csv

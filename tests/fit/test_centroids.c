@@ -402,8 +402,8 @@ static void router_errors(void **state)
                   "router_centroids: router must not be NULL");
     assert_status(moeg_router_centroids_create(&router, 2, 2, NULL), MOEG_EINVAL,
                   "router_centroids: centroids must not be NULL");
-    assert_status(moeg_router_centroids_create(&router, 1, 2, c), MOEG_EINVAL,
-                  "router_centroids: K must be at least 2, got 1");
+    assert_status(moeg_router_centroids_create(&router, 0, 2, c), MOEG_EINVAL,
+                  "router_centroids: K must be at least 1, got 0");
     assert_status(moeg_router_centroids_create(&router, 2, 0, c), MOEG_EINVAL,
                   "router_centroids: d must be at least 1, got 0");
     assert_status(moeg_router_centroids_create(&router, 2, SIZE_MAX / 2 + 2, c), MOEG_EINVAL,

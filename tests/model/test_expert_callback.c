@@ -345,8 +345,8 @@ static void every_creation_error_is_named(void **state)
                   "expert_callback: forward must not be NULL");
     assert_status(moeg_router_callback_create(NULL, K, D, logits, NULL), MOEG_EINVAL,
                   "router_callback: router must not be NULL");
-    assert_status(moeg_router_callback_create(&router, 1, D, logits, NULL), MOEG_EINVAL,
-                  "router_callback: K must be at least 2, got 1");
+    assert_status(moeg_router_callback_create(&router, 0, D, logits, NULL), MOEG_EINVAL,
+                  "router_callback: K must be at least 1, got 0");
     assert_status(moeg_router_callback_create(&router, K, 0, logits, NULL), MOEG_EINVAL,
                   "router_callback: d must be at least 1, got 0");
     assert_status(moeg_router_callback_create(&router, large, D, logits, NULL), MOEG_EINVAL,

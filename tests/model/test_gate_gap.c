@@ -15,18 +15,17 @@ static void gaps_match_sorting(void **state)
 {
     (void)state;
     enum { N = 150, K = 7 };
-    double a[N * K], top[N], order[N], margin[N];
+    double a[N * K], top[N], order[N], margin[N], sorted[K + 1] = {[K] = -INFINITY};
     fill_values(21, N * K, 3, a);
     for (size_t i = 0; i < N * K; i++)
         a[i] = i % 4 == 0 ? -INFINITY : i % 2 ? ceil(a[i]) : a[i];
     assert_ok(moeg_margin(N, K, a, margin));
-    for (size_t k = 1; k < K; k++) {
+    for (size_t k = 1; k <= K; k++) {
         const moeg_status status = moeg_top_gap(N, K, a, k, top);
         assert_int_equal(status, k <= 5 ? MOEG_OK : MOEG_EDOM); /* 5 or 6 logits of a row are finite */
         assert_ok(moeg_order_gap(N, K, a, k, order));
         for (size_t i = 0; i < N; i++) {
-            double sorted[K];
-            memcpy(sorted, a + i * K, sizeof sorted);
+            memcpy(sorted, a + i * K, K * sizeof *sorted);
             qsort(sorted, K, sizeof *sorted, descending);
             if (status == MOEG_OK)
                 assert_near(top[i], sorted[k - 1] - sorted[k], 0);
@@ -49,10 +48,10 @@ static void every_gap_error_is_named_and_touches_nothing(void **state)
     (void)state;
     double logits[2 * 3] = {0.3, -INFINITY, 2.385, 1.5, 0.25, -INFINITY}, gap[2];
     mark(2, gap);
-    assert_status(moeg_top_gap(2, 1, logits, 1, gap), MOEG_EDOM, "top_gap: K must be at least 2, got 1");
-    assert_status(moeg_order_gap(2, 0, logits, 1, gap), MOEG_EDOM, "order_gap: K must be at least 2, got 0");
-    assert_status(moeg_top_gap(2, 3, logits, 0, gap), MOEG_EINVAL, "top_gap: k must be in [1, K - 1 = 2], got 0");
-    assert_status(moeg_order_gap(2, 3, logits, 3, gap), MOEG_EINVAL, "order_gap: r must be in [1, K - 1 = 2], got 3");
+    assert_status(moeg_top_gap(2, 0, logits, 1, gap), MOEG_EINVAL, "top_gap: K must be at least 1, got 0");
+    assert_status(moeg_order_gap(2, 0, logits, 1, gap), MOEG_EINVAL, "order_gap: K must be at least 1, got 0");
+    assert_status(moeg_top_gap(2, 3, logits, 0, gap), MOEG_EINVAL, "top_gap: k must be in [1, K = 3], got 0");
+    assert_status(moeg_order_gap(2, 3, logits, 4, gap), MOEG_EINVAL, "order_gap: r must be in [1, K = 3], got 4");
     assert_status(moeg_top_gap(2, 3, NULL, 1, gap), MOEG_EINVAL, "top_gap: logits must not be NULL");
     assert_status(moeg_top_gap(2, 3, logits, 1, NULL), MOEG_EINVAL, "top_gap: gap must not be NULL");
     assert_status(moeg_top_gap(SIZE_MAX, 3, logits, 1, gap), MOEG_EINVAL, "more values than memory can hold");
@@ -89,20 +88,22 @@ static void routers_give_the_gaps_of_their_logits(void **state)
     moeg_router *router;
     assert_ok(moeg_router_affine_create(&router, K, D, W, b));
     assert_ok(moeg_router_logits(router, N, x, a));
-    for (size_t k = 1; k < K; k++) {
-        assert_ok(moeg_router_top_gap(router, N, x, k, gap));
-        assert_ok(moeg_top_gap(N, K, a, k, expected));
-        assert_same_bits(gap, expected, N);
+    for (size_t k = 1; k <= K; k++) {
+        if (k < K) {
+            assert_ok(moeg_router_top_gap(router, N, x, k, gap));
+            assert_ok(moeg_top_gap(N, K, a, k, expected));
+            assert_same_bits(gap, expected, N);
+        }
         assert_ok(moeg_router_order_gap(router, N, x, k, gap));
         assert_ok(moeg_order_gap(N, K, a, k, expected));
         assert_same_bits(gap, expected, N);
-        assert_true((gap[0] == INFINITY) == (k == 4));
+        assert_true((gap[0] == INFINITY) == (k >= 4));
     }
     mark(N, gap);
     assert_status(moeg_router_top_gap(NULL, N, x, 1, gap), MOEG_EINVAL, "router_top_gap: router must not be NULL");
     assert_status(moeg_router_top_gap(router, N, x, 0, gap), MOEG_EINVAL,
-                  "router_top_gap: k must be in [1, K - 1 = 4]");
-    assert_status(moeg_router_order_gap(router, N, x, 5, gap), MOEG_EINVAL, "router_order_gap: r must be in");
+                  "router_top_gap: k must be in [1, K = 5], got 0");
+    assert_status(moeg_router_order_gap(router, N, x, 6, gap), MOEG_EINVAL, "router_order_gap: r must be in");
     assert_status(moeg_router_order_gap(router, N, NULL, 1, gap), MOEG_EINVAL, "router_order_gap: x must not be NULL");
     assert_status(moeg_router_order_gap(router, N, x, 1, NULL), MOEG_EINVAL, "router_order_gap: gap must not be NULL");
     moeg_router_free(router);
@@ -148,6 +149,8 @@ static void blocks_are_rows(void **state)
     }
     assert_int_equal(moeg_gate_gap_block(moeg_gate_subset(K), K, USED, STRIDE, a, gap), USED);
     assert_near(gap[USED - 1], INFINITY, 0);
+    assert_int_equal(moeg_gap_block(K, USED, STRIDE, a, K, K + 1, gap), USED);
+    assert_near(gap[USED - 1], INFINITY, 0);
     a[2 * STRIDE + 17] = NAN;
     assert_int_equal(moeg_gap_block(K, USED, STRIDE, a, 2, 3, gap), 17);
     a[3 * STRIDE + 11] = INFINITY;
@@ -155,6 +158,10 @@ static void blocks_are_rows(void **state)
     for (size_t k = 1; k < K; k++)
         a[k * STRIDE + 4] = -INFINITY;
     assert_int_equal(moeg_gap_block(K, USED, STRIDE, a, 2, 3, gap), 4);
+    /* Where the gates are constant, too, a unit must be such as the gate wants. */
+    assert_int_equal(moeg_gate_gap_block(moeg_gate_subset(K), K, USED, STRIDE, a, gap), 4);
+    assert_int_equal(moeg_gate_gap_block(moeg_gate_topk_renorm(2), K, USED, STRIDE, a, gap), 4);
+    assert_int_equal(moeg_gate_gap_block(moeg_gate_topk_renorm(1), K, USED, STRIDE, a, gap), 11);
     a[0 * STRIDE + 2] = 1.7e308;
     a[1 * STRIDE + 2] = -1.7e308;
     assert_int_equal(moeg_gap_block(K, USED, STRIDE, a, 1, 5, gap), 2);

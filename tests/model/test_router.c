@@ -142,8 +142,8 @@ static void every_creation_error_is_named(void **state)
     memcpy(weights, W, sizeof weights);
     memcpy(bias, b, sizeof bias);
     assert_status(moeg_router_affine_create(NULL, K, D, W, b), MOEG_EINVAL, "router_affine: router must not be NULL");
-    assert_status(moeg_router_affine_create(&router, 1, D, W, b), MOEG_EINVAL,
-                  "router_affine: K must be at least 2, got 1");
+    assert_status(moeg_router_affine_create(&router, 0, D, W, b), MOEG_EINVAL,
+                  "router_affine: K must be at least 1, got 0");
     assert_status(moeg_router_affine_create(&router, K, 0, W, b), MOEG_EINVAL,
                   "router_affine: d must be at least 1, got 0");
     assert_status(moeg_router_affine_create(&router, K, D, NULL, b), MOEG_EINVAL, "router_affine: W must not be NULL");

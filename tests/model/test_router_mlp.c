@@ -143,9 +143,9 @@ static void every_creation_error_is_named(void **state)
     assert_status(moeg_router_mlp_create(&router, 3, widths, NULL, b, 0), MOEG_EINVAL, "W must not be NULL");
     assert_status(moeg_router_mlp_create(&router, 3, widths, W, b, (moeg_activation)9), MOEG_EINVAL,
                   "router_mlp: activation must be ReLU (0), GELU (1), SiLU (2) or tanh (3), got 9");
-    const size_t one[] = {D, H0, H1, 1};
-    assert_status(moeg_router_mlp_create(&router, 3, one, W, b, 0), MOEG_EINVAL,
-                  "router_mlp: K must be at least 2, got 1");
+    const size_t none[] = {D, H0, H1, 0};
+    assert_status(moeg_router_mlp_create(&router, 3, none, W, b, 0), MOEG_EINVAL,
+                  "router_mlp: widths[3] must be at least 1, got 0");
     const double bad[] = {NAN, INFINITY, -INFINITY};
     char text[80];
     for (size_t v = 0; v < 3; v++) {
