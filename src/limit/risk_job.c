@@ -149,18 +149,13 @@ static void sort_temperatures(moeg_risk_context *c)
         c->rising[c->ntau - 1 - t] = c->tau[c->order[t]] > 0 ? MOEG_FELT * c->tau[c->order[t]] : -1;
 }
 
-/* Whether no temperature moves the gates: one expert is renormalised to 1, or the bias of an affine router masks all
- * experts but one, or all but the k of SUBSET. */
+/* Whether no temperature moves the gates: one expert is renormalised to 1, or there is but one that the router's bias
+ * does not mask, or as many as the k of SUBSET. */
 static int is_frozen(moeg_gate gate, const moeg_router *router)
 {
-    const double *W, *b;
     if (gate.kind == MOEG_GATE_TOPK_RENORM && gate.k == 1)
         return 1;
-    size_t live = moeg_router_experts(router);
-    if (moeg_router_affine_parts(router, &W, &b))
-        for (size_t k = 0; k < moeg_router_experts(router); k++)
-            live -= b[k] == -INFINITY;
-    return live == (gate.kind == MOEG_GATE_SUBSET ? gate.k : 1);
+    return moeg_router_live(router) == (gate.kind == MOEG_GATE_SUBSET ? gate.k : 1);
 }
 
 /* The largest block whose arrays stay in cache, from what 64 rows take. */

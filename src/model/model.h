@@ -42,6 +42,9 @@ int moeg_law_margin_parts(const moeg_law *law, moeg_margin_family *family, doubl
 /* L (d x d) with which a Gaussian law makes its samples mean + L z, or NULL for the identity. It belongs to the law. */
 const double *moeg_law_gaussian_factor(const moeg_law *law);
 
+/* Experts that the router's bias does not mask, wherever x is: K of a callback router, which may mask any. */
+size_t moeg_router_live(const moeg_router *router);
+
 /* Logits a (K x stride): -inf for a masked expert, NaN where one overflows, in either direction. Only a callback router
  * fails: MOEG_ECALLBACK, or MOEG_EDOM if it masks every expert of a row. */
 size_t moeg_router_workspace(const moeg_router *router, size_t stride);

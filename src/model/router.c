@@ -38,15 +38,25 @@ moeg_status moeg_router_check(const char *function, moeg_router **router, size_t
     return status;
 }
 
+size_t moeg_router_live(const moeg_router *router)
+{
+    return router->live;
+}
+
+size_t moeg_router_count_live(size_t K, const double *b)
+{
+    size_t live = K;
+    for (size_t k = 0; k < K && b != NULL; k++)
+        live -= b[k] == -INFINITY;
+    return live;
+}
+
 moeg_status moeg_router_check_bias(const char *function, const char *name, size_t K, const double *b)
 {
-    size_t masked = 0;
-    for (size_t k = 0; k < K; k++) {
+    for (size_t k = 0; k < K; k++)
         if (!(b[k] <= DBL_MAX))
             return moeg_fail(MOEG_EINVAL, "%s: %s[%zu] must be finite or -inf, got %g", function, name, k, b[k]);
-        masked += b[k] == -INFINITY;
-    }
-    if (masked == K)
+    if (moeg_router_count_live(K, b) == 0)
         return moeg_fail(MOEG_EINVAL, "%s: %s masks every expert: one at least must be finite", function, name);
     return MOEG_OK;
 }

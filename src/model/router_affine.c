@@ -67,6 +67,7 @@ moeg_status moeg_router_affine_create(moeg_router **router, size_t K, size_t d, 
     r->router.kind = &affine_kind;
     r->router.experts = K;
     r->router.dim = d;
+    r->router.live = moeg_router_count_live(K, b);
     for (size_t k = 0; k < K; k++)
         r->numbers[k] = b == NULL ? 0 : b[k];
     memcpy(r->numbers + K, W, K * d * sizeof *W);

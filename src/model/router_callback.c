@@ -70,6 +70,7 @@ moeg_status moeg_router_callback_create(moeg_router **router, size_t K, size_t d
     r->router.kind = &callback_kind;
     r->router.experts = K;
     r->router.dim = d;
+    r->router.live = K;
     r->logits = logits;
     r->user = user;
     *router = &r->router;

@@ -16,13 +16,17 @@ struct moeg_router {
     moeg_object object;
     const moeg_router_kind *kind;
     size_t experts, dim;
+    size_t live; /* experts that no bias masks; of a callback router, which may mask any, all */
 };
 
-/* MOEG_OK, or MOEG_EINVAL: a NULL router, fewer than two experts. */
+/* MOEG_OK, or MOEG_EINVAL: a NULL router, no expert. */
 moeg_status moeg_router_check(const char *function, moeg_router **router, size_t K);
 
 /* MOEG_OK, or MOEG_EINVAL: a bias, called `name`, that is neither finite nor -inf, or that masks every expert. */
 moeg_status moeg_router_check_bias(const char *function, const char *name, size_t K, const double *b);
+
+/* How many of the K biases are not -inf; K of NULL. */
+size_t moeg_router_count_live(size_t K, const double *b);
 
 /* Makes logits of the kernel's sums: -inf where b, if not NULL, masks the expert. */
 void moeg_router_settle(size_t K, const double *b, size_t stride, double *a);

@@ -57,6 +57,7 @@ moeg_status moeg_router_mlp_create(moeg_router **router, size_t layers, const si
     r->router.kind = &mlp_kind;
     r->router.experts = widths[layers];
     r->router.dim = widths[0];
+    r->router.live = moeg_router_count_live(widths[layers], bias);
     moeg_layers_init(&r->layers, r->room, layers, widths, W, b, activation);
     r->bias = moeg_layers_last_numbers(&r->layers);
     *router = &r->router;

@@ -1,0 +1,260 @@
+/* Every kind of law, router, gate, expert and mixing at the edges: one expert, one coordinate, one row, exact ties,
+ * masks, temperatures, logits and widths from 1e-300 to 1e300. A sampled number is the mean of its definition over the
+ * rows, or the documented error; its error bar is there where enough rows felt something, infinite elsewhere, and never
+ * around a false zero. */
+#include "limit/edges.h"
+
+static const double TINY = 0x1p-990, HUGE_SCALE = 0x1p990; /* 1e-298 and 1e298 */
+
+static const struct edge edges[] = {
+    {"plain", 4, 3, EDGE_N, 1, NO_TIE, NO_MASK},
+    {"one expert", 1, 3, EDGE_N, 1, NO_TIE, NO_MASK},
+    {"one coordinate", 4, 1, EDGE_N, 1, NO_TIE, NO_MASK},
+    {"one row", 4, 3, 1, 1, NO_TIE, NO_MASK},
+    {"one of all", 1, 1, 1, 1, NO_TIE, NO_MASK},
+    {"a tie of two", 4, 2, EDGE_N, 1, PAIR_TIE, NO_MASK},
+    {"a tie of all", 5, 2, EDGE_N, 1, ALL_TIE, NO_MASK},
+    {"a tie of two at the least scale", 3, 2, EDGE_N, TINY, PAIR_TIE, NO_MASK},
+    {"some masked", 5, 3, EDGE_N, 1, NO_TIE, SOME_MASK},
+    {"one left of two", 2, 1, EDGE_N, 1, NO_TIE, ONE_LEFT},
+    {"one left of four", 4, 3, EDGE_N, 1, NO_TIE, ONE_LEFT},
+    {"largest logits", 4, 3, EDGE_N, HUGE_SCALE, NO_TIE, NO_MASK},
+    {"least logits", 4, 3, EDGE_N, TINY, NO_TIE, NO_MASK},
+};
+enum { EDGES = sizeof edges / sizeof *edges };
+
+/* Rows of the law as jobs draw them, with all that the definitions speak of. */
+struct rows {
+    size_t K, n;
+    double x[EDGE_N * EDGE_D], a[EDGE_N * EDGE_K], margin[EDGE_N];
+    double f[EDGE_K][EDGE_N * EDGE_M], y[EDGE_N * EDGE_M];
+};
+
+static void rows_make(const struct edge_problem *p, uint64_t seed, struct rows *r)
+{
+    r->K = p->logits.edge.K;
+    r->n = p->logits.edge.n;
+    assert_ok(moeg_law_sample(p->law, seed, 0, r->n, r->x));
+    assert_ok(moeg_router_logits(p->router, r->n, r->x, r->a));
+    assert_ok(moeg_router_margin(p->router, r->n, r->x, r->margin));
+    for (size_t k = 0; k < r->K; k++) {
+        const moeg_status status = moeg_expert_forward(p->experts[k], r->n, r->x, r->f[k]);
+        if (k == 1 && p->logits.edge.mask == SOME_MASK)
+            memset(r->f[k], 0, sizeof r->f[k]);
+        else
+            assert_ok(status);
+    }
+    assert_ok(moeg_teacher_mean(p->teacher, 0, r->n, r->x, r->y));
+}
+
+static size_t finite_logits(size_t K, const double *a)
+{
+    size_t finite = 0;
+    for (size_t k = 0; k < K; k++)
+        finite += a[k] != -INFINITY;
+    return finite;
+}
+
+/* a_(rank) - a_(rank + 1), +inf past the last. */
+static long double gap_after(size_t K, const double *a, size_t rank)
+{
+    if (rank >= finite_logits(K, a))
+        return INFINITY;
+    const unsigned upper = top_set(K, a, rank) & ~top_set(K, a, rank - 1), both = top_set(K, a, rank + 1);
+    const unsigned lower = both & ~top_set(K, a, rank);
+    return (long double)a[__builtin_ctz(upper)] - a[__builtin_ctz(lower)];
+}
+
+/* What decides whether a row feels the temperature. */
+static long double deciding_gap(moeg_gate gate, size_t K, const double *a)
+{
+    if (gate.kind == MOEG_GATE_TOPK_RENORM && gate.k == 1)
+        return INFINITY;
+    return gap_after(K, a, gate.kind == MOEG_GATE_SUBSET ? gate.k : 1);
+}
+
+/* Hard gates g(0) and changes c = g(tau) - g(0) of a row; a winner's change is what the others have. */
+static void changes(moeg_gate gate, size_t K, const double *a, double tau, long double *hard, long double *change)
+{
+    const int is_subset = gate.kind == MOEG_GATE_SUBSET;
+    const size_t k = is_subset ? gate.k : 1;
+    const unsigned winners = top_set(K, a, k);
+    for (size_t j = 0; j < K; j++) {
+        hard[j] = winners >> j & 1 ? 1.0L / (long double)k : 0;
+        change[j] = 0;
+    }
+    if (tau == 0)
+        return;
+    if (is_subset) {
+        const subsets s = enumerate_subsets(K, a, k, tau);
+        for (size_t j = 0; j < K; j++)
+            change[j] = (winners >> j & 1 ? -s.change[j] : s.change[j]) / (long double)k;
+        return;
+    }
+    const size_t best = (size_t)__builtin_ctz(winners);
+    const unsigned chosen = gate.k == 0 ? ~0u : top_set(K, a, gate.k);
+    const unsigned mixed = gate.kind == MOEG_GATE_TOPK_RENORM ? chosen : ~0u;
+    long double others = 0;
+    for (size_t j = 0; j < K; j++)
+        if (j != best && mixed >> j & 1)
+            others += change[j] = expl(((long double)a[j] - a[best]) / tau);
+    for (size_t j = 0; j < K; j++)
+        change[j] = chosen >> j & 1 ? (j == best ? -others : change[j]) / (1 + others) : 0;
+}
+
+/* Means over the rows, and the sizes of the terms that they were added from. */
+struct expected {
+    long double hard, soft, gap, size;
+    uint64_t felt;
+    double v, squares; /* of exp(-Delta/tau) */
+};
+
+static void add_row(const struct rows *r, size_t i, moeg_gate gate, moeg_mixing mixing, double tau, struct expected *e)
+{
+    const double *a = r->a + i * r->K;
+    long double hard[EDGE_K], change[EDGE_K];
+    changes(gate, r->K, a, tau, hard, change);
+    for (size_t j = 0; j < EDGE_M; j++) {
+        long double h = 0, D = 0, size = 0;
+        const long double y = r->y[i * EDGE_M + j];
+        for (size_t k = 0; k < r->K; k++) {
+            const long double f = r->f[k][i * EDGE_M + j], loss = (f - y) * (f - y);
+            h += hard[k] * f;
+            D += change[k] * f;
+            size += fabsl(change[k] * f);
+            if (mixing == MOEG_MIX_LOSS) {
+                e->hard += hard[k] * loss;
+                e->soft += (hard[k] + change[k]) * loss;
+                e->gap += change[k] * loss;
+                e->size += fabsl(change[k]) * loss;
+            }
+        }
+        if (mixing == MOEG_MIX_OUTPUT) {
+            e->hard += (h - y) * (h - y);
+            e->soft += (h + D - y) * (h + D - y);
+            e->gap += D * (D + 2 * (h - y));
+            e->size += size * (size + 2 * fabsl(h - y));
+        }
+    }
+}
+
+/* Rows beyond 45 tau are left at their hard risk under a sampled law. */
+static struct expected expect(const struct rows *r, moeg_gate gate, moeg_mixing mixing, double tau, int is_empirical)
+{
+    struct expected e = {0};
+    for (size_t i = 0; i < r->n; i++) {
+        const long double margin = deciding_gap(gate, r->K, r->a + i * r->K);
+        const int felt = tau > 0 && (double)margin <= 45 * tau;
+        add_row(r, i, gate, mixing, felt || is_empirical ? tau : 0, &e);
+        if (felt) {
+            const double v = (double)expl(-margin / tau);
+            e.felt++;
+            e.v += v;
+            e.squares += v * v;
+        }
+    }
+    e.hard /= (long double)r->n;
+    e.soft /= (long double)r->n;
+    e.gap /= (long double)r->n;
+    e.size /= (long double)r->n;
+    return e;
+}
+
+/* Whether there is an error bar, and is all in order with it. */
+static void check_bar(const moeg_estimate *e, int has_bar, uint64_t n, uint64_t contributing)
+{
+    assert_int_equal(e->n, n);
+    assert_int_equal(e->contributing, contributing);
+    if (has_bar) {
+        assert_true(isfinite(e->std_error) && e->std_error >= 0 && e->lo <= e->value && e->value <= e->hi);
+    } else {
+        assert_near(e->std_error, INFINITY, 0);
+        assert_near(e->lo, -INFINITY, 0);
+        assert_near(e->hi, INFINITY, 0);
+    }
+}
+
+enum { TAUS = 5 };
+
+/* One call against the rows. */
+static void check_risks(const struct edge_problem *p, const struct rows *r, enum edge_law law, int is_callback,
+                        moeg_gate gate, moeg_mixing mixing, uint64_t seed)
+{
+    const struct edge *edge = &p->logits.edge;
+    const double tau[TAUS] = {0.37 * edge->scale, 0, 1e300, 1e-300, 0.021 * edge->scale};
+    moeg_estimate hard, soft[TAUS], gap[TAUS];
+    moeg_sampling s = moeg_sampling_default();
+    s.n = edge->n;
+    s.seed = seed;
+    s.method = MOEG_METHOD_MC;
+    moeg_moe *moe;
+    assert_ok(moeg_moe_create(&moe, p->router, gate, p->experts));
+    const moeg_status status = moeg_risk_curve(moe, p->teacher, p->law, mixing, TAUS, tau, &s, &hard, soft, gap, NULL);
+    moeg_moe_free(moe);
+    const size_t wanted = gate.kind == MOEG_GATE_SOFTMAX ? 1 : gate.k;
+    int is_short = 0;
+    for (size_t i = 0; i < r->n; i++)
+        is_short |= finite_logits(r->K, r->a + i * r->K) < wanted;
+    if (is_short) {
+        check_status_at(status, MOEG_EDOM, "the router masks all but", "risk_curve", __FILE__, __LINE__);
+        return;
+    }
+    const size_t live = is_callback ? edge->K : finite_logits(edge->K, p->logits.b);
+    const int is_frozen =
+        (gate.kind == MOEG_GATE_TOPK_RENORM && gate.k == 1) || live == (gate.kind == MOEG_GATE_SUBSET ? gate.k : 1);
+    int is_unable = edge->n < MOEG_ENOUGH_UNITS;
+    check_bar(&hard, !is_unable, edge->n, edge->n);
+    for (size_t t = 0; t < TAUS; t++) {
+        const struct expected e = expect(r, gate, mixing, tau[t], law == EMPIRICAL);
+        /* Gates below e^-45 are off by 45 epsilon and more; sums of some dozens of products. */
+        assert_near(hard.value, (double)e.hard, 1e-13 * (double)e.hard);
+        assert_near(gap[t].value, (double)e.gap, 1e-12 * (double)e.size + DBL_MIN);
+        assert_near(soft[t].value, (double)e.soft, 1e-12 * (double)(e.hard + e.size));
+        if (is_frozen || tau[t] == 0) {
+            assert_true(gap[t].value == 0 && gap[t].lo == 0 && gap[t].hi == 0 && gap[t].std_error == 0);
+            assert_true(gap[t].contributing == edge->n && gap[t].n == edge->n);
+            check_bar(&soft[t], edge->n >= MOEG_ENOUGH_UNITS, edge->n, edge->n);
+            continue;
+        }
+        const int has_bar = e.felt >= MOEG_ENOUGH_UNITS && e.v * e.v >= MOEG_ENOUGH_UNITS * e.squares * (1 - 1e-10);
+        check_bar(&gap[t], has_bar, edge->n, e.felt);
+        check_bar(&soft[t], has_bar, edge->n, e.felt);
+        is_unable |= !has_bar;
+    }
+    check_status_at(status, is_unable ? MOEG_EUNABLE : MOEG_OK, "fe", "risk_curve", __FILE__, __LINE__);
+}
+
+static void check_all_gates(const struct edge_problem *p, enum edge_law law, int is_callback, uint64_t seed)
+{
+    const size_t K = p->logits.edge.K;
+    const moeg_gate gates[] = {moeg_gate_softmax(),   moeg_gate_topk_renorm(1), moeg_gate_topk_renorm(2),
+                               moeg_gate_topk_raw(1), moeg_gate_topk_raw(3),    moeg_gate_subset(1),
+                               moeg_gate_subset(2),   moeg_gate_subset(K)};
+    struct rows r;
+    rows_make(p, seed, &r);
+    for (size_t g = 0; g < sizeof gates / sizeof *gates; g++)
+        for (int mixing = 0; mixing < 2; mixing++)
+            if (gates[g].k <= K)
+                check_risks(p, &r, law, is_callback, gates[g], (moeg_mixing)mixing, seed);
+}
+
+static void risks_are_means_of_their_definitions(void **state)
+{
+    (void)state;
+    for (size_t e = 0; e < EDGES; e++)
+        for (int law = 0; law < LAWS; law++)
+            for (int router = 0; router < ROUTERS; router++) {
+                struct edge_problem p;
+                edge_problem_make(&p, edges[e], (enum edge_law)law, (enum edge_router)router, e + (size_t)law);
+                check_all_gates(&p, (enum edge_law)law, router == CALLBACK_ROUTER, 7 + e);
+                edge_problem_free(&p);
+            }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(risks_are_means_of_their_definitions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
