@@ -81,23 +81,6 @@ MOEG_EXPORT moeg_status moeg_gates_softmax(size_t n, size_t K, const double *log
 MOEG_EXPORT moeg_status moeg_gate_jacobian(moeg_gate gate, size_t n, size_t K, const double *logits, double tau,
                                            double *jacobian);
 
-/** Top-k gaps a_(k) - a_(k+1) of n rows of K logits: for k = 1 the margin.
- *
- * @param logits  (n x K), finite or -inf
- * @param k       1 <= k <= K
- * @param gap     (n); +inf where only k logits are finite, as for k = K; 0 on a tie
- * @return #MOEG_OK; #MOEG_EINVAL (NULL, K = 0, k outside its range, a NaN or +inf, named by row and expert);
- *         #MOEG_EDOM (fewer than k finite logits in a row: named); #MOEG_ERANGE (the difference overflows). Outputs
- * untouched on error. Cost O(n K k). Thread-safe. */
-MOEG_EXPORT moeg_status moeg_top_gap(size_t n, size_t K, const double *logits, size_t k, double *gap);
-
-/** Gaps of order r, a_(1) - a_(r+1), of n rows of K logits: small where r + 1 experts nearly tie.
- *
- * @param r    1 <= r <= K
- * @param gap  (n); +inf where at most r logits are finite, as for r = K
- * @return as moeg_top_gap(), with r for k; #MOEG_EDOM where no logit of a row is finite. */
-MOEG_EXPORT moeg_status moeg_order_gap(size_t n, size_t K, const double *logits, size_t r, double *gap);
-
 #ifdef __cplusplus
 }
 #endif

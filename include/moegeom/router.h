@@ -91,19 +91,28 @@ MOEG_EXPORT moeg_status moeg_router_logits(const moeg_router *router, size_t n, 
  * @param margin  (n); +inf where only one expert is not masked, or there is but one */
 MOEG_EXPORT moeg_status moeg_router_margin(const moeg_router *router, size_t n, const double *x, double *margin);
 
-/** Gaps a_(k) - a_(k+1) of the logits of n rows, as moeg_top_gap(); statuses and cost as moeg_router_margin();
- * #MOEG_EINVAL also for k outside [1, K], #MOEG_EDOM where fewer than k experts are not masked.
- *
- * @param gap  (n); +inf where only k experts are not masked, as for k = K */
-MOEG_EXPORT moeg_status moeg_router_top_gap(const moeg_router *router, size_t n, const double *x, size_t k,
-                                            double *gap);
+/** A gap between ranked logits, a_(upper) - a_(lower), 1 <= upper < lower <= K + 1. Logits that are masked, or not
+ * there, have the last ranks: it is +inf where fewer than `lower` are finite. */
+typedef struct moeg_gap {
+    size_t upper; /**< Rank of the logit above: 1 is that of the largest. */
+    size_t lower; /**< Rank of the logit below. */
+} moeg_gap;
 
-/** Gaps a_(1) - a_(r+1) of the logits of n rows, as moeg_order_gap(); statuses and cost as moeg_router_margin();
- * #MOEG_EINVAL also for r outside [1, K].
+/** The margin Delta = a_(1) - a_(2). */
+MOEG_EXPORT moeg_gap moeg_gap_margin(void);
+
+/** The gap of order r, a_(1) - a_(r+1): small where r + 1 experts nearly tie; of order 1 the margin. */
+MOEG_EXPORT moeg_gap moeg_gap_order(size_t r);
+
+/** The top-k gap a_(k) - a_(k+1): for k = 1 the margin. */
+MOEG_EXPORT moeg_gap moeg_gap_top(size_t k);
+
+/** Gaps of the logits of n rows, as moeg_logit_gap(); statuses and cost as moeg_router_margin(); #MOEG_EINVAL also for
+ * ranks outside their range, #MOEG_EDOM where fewer than `gap.upper` experts are not masked.
  *
- * @param gap  (n); +inf where at most r experts are not masked, as for r = K */
-MOEG_EXPORT moeg_status moeg_router_order_gap(const moeg_router *router, size_t n, const double *x, size_t r,
-                                              double *gap);
+ * @param out  (n); +inf where fewer than `gap.lower` experts are not masked */
+MOEG_EXPORT moeg_status moeg_router_gap(const moeg_router *router, size_t n, const double *x, moeg_gap gap,
+                                        double *out);
 
 /** The k largest logits of n rows, in order: the first index is the hard router's choice k*(x).
  *
@@ -120,6 +129,16 @@ MOEG_EXPORT moeg_status moeg_router_top(const moeg_router *router, size_t n, con
  * @return #MOEG_OK; #MOEG_EINVAL (NULL, K = 0, a NaN or +inf, named by row and expert); #MOEG_EDOM (no finite logit in
  *         a row: named); #MOEG_ERANGE (the difference overflows). Outputs untouched on error. */
 MOEG_EXPORT moeg_status moeg_margin(size_t n, size_t K, const double *logits, double *margin);
+
+/** Gaps of n rows of K logits.
+ *
+ * @param logits  (n x K), finite or -inf
+ * @param gap     which one
+ * @param out     (n); +inf where fewer than `gap.lower` logits are finite; 0 on a tie
+ * @return #MOEG_OK; #MOEG_EINVAL (NULL, K = 0, ranks outside their range, a NaN or +inf, named by row and expert);
+ *         #MOEG_EDOM (fewer than `gap.upper` finite logits in a row: named); #MOEG_ERANGE (the difference overflows).
+ *         Outputs untouched on error. Cost O(n K lower). Thread-safe. */
+MOEG_EXPORT moeg_status moeg_logit_gap(size_t n, size_t K, const double *logits, moeg_gap gap, double *out);
 
 /** The k largest of K logits in each of n rows, in order, ties to the lowest index.
  *

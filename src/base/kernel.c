@@ -48,6 +48,11 @@ int moeg_kernel_top2(size_t K, size_t stride, const double *a, uint32_t *best, d
     return moeg_kernel_best()->top2(K, stride, a, best, margin);
 }
 
+int moeg_kernel_gap(size_t K, size_t stride, const double *a, size_t upper, size_t lower, double *gap)
+{
+    return moeg_kernel_best()->gap(K, stride, a, upper, lower, gap);
+}
+
 void moeg_kernel_layer(int relu, size_t K, size_t d, const double *W, const double *b, size_t n, size_t x_stride,
                        const double *x, size_t out_stride, double *out)
 {

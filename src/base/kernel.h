@@ -29,6 +29,15 @@ void moeg_kernel_affine(size_t K, size_t d, const double *W, const double *b, si
  * finite but for masks of -inf below the second; else some unit wants to be looked at. best (stride), margin (stride).
  */
 int moeg_kernel_top2(size_t K, size_t stride, const double *a, uint32_t *best, double *margin);
+
+/* gap[i] = the distance from the logit of rank `upper` (1: the largest) to that of rank `lower`, never -0. Where all
+ * logits are finite or -inf, and at least `upper` finite, it is finite or, if a logit of rank `lower` is -inf or the
+ * difference overflows, +inf; elsewhere it has no meaning. Returns 0 if all logits and gaps are finite but for masks of
+ * -inf below `lower`; else some unit wants to be looked at. 1 <= upper < lower <= K, and lower or K + 1 - upper at most
+ * MOEG_GAP_RANKS. gap (stride). */
+enum { MOEG_GAP_RANKS = 64 };
+int moeg_kernel_gap(size_t K, size_t stride, const double *a, size_t upper, size_t lower, double *gap);
+
 /* The same for n units (a multiple of MOEG_LANES) whose variables are x_stride and out_stride apart, and where `relu`
  * is not 0, with what is negative made 0, and what is infinite NaN. */
 void moeg_kernel_layer(int relu, size_t K, size_t d, const double *W, const double *b, size_t n, size_t x_stride,

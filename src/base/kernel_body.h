@@ -306,6 +306,7 @@ static int kernel_top2(size_t K, size_t stride, const double *a, uint32_t *best,
     return suspects;
 }
 
+#include "base/kernel_gap.h"
 #include "base/kernel_mixture.h"
 #include "base/kernel_sums.h"
 #define LIST_ACTIVATION(name) kernel_##name,
@@ -315,6 +316,7 @@ const moeg_kernel_table MOEG_KERNEL_TABLE = {
     .name = MOEG_KERNEL_NAME,
     .affine = kernel_affine,
     .top2 = kernel_top2,
+    .gap = kernel_gap,
     .layer = kernel_layer,
     .exp = kernel_exp,
     .activate = {FOR_EACH_ACTIVATION(LIST_ACTIVATION)},

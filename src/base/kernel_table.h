@@ -11,6 +11,7 @@ typedef struct moeg_kernel_table {
     const char *name;
     void (*affine)(size_t K, size_t d, const double *W, const double *b, size_t stride, const double *x, double *out);
     int (*top2)(size_t K, size_t stride, const double *a, uint32_t *best, double *margin);
+    int (*gap)(size_t K, size_t stride, const double *a, size_t upper, size_t lower, double *gap);
     void (*layer)(int relu, size_t K, size_t d, const double *W, const double *b, size_t n, size_t x_stride,
                   const double *x, size_t out_stride, double *out);
     void (*exp)(size_t n, const double *x, double *y);

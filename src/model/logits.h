@@ -2,6 +2,7 @@
 #ifndef MOEG_MODEL_LOGITS_H
 #define MOEG_MODEL_LOGITS_H
 
+#include <moegeom/router.h>
 #include <moegeom/status.h>
 #include <stddef.h>
 
@@ -18,8 +19,8 @@ int moeg_margin_row(size_t K, const double *logits, double *margin);
 /* The k largest in order, ties to the lowest index; at least k are finite. */
 void moeg_top_row(size_t K, const double *logits, size_t k, size_t *index);
 
-/* *gap = a_(upper) - a_(lower), ranks upper < lower, never -0; +inf if a_(lower) = -inf, as it is of a rank above K.
- * a_(upper) is finite. 0 if the difference of two finite logits overflows. Logit j stands at logits[j * stride]. */
-int moeg_gap_row(size_t K, size_t stride, const double *logits, size_t upper, size_t lower, double *gap);
+/* The gap, never -0; +inf if fewer than `lower` logits are finite. At least `upper` are. 0 if the difference of two
+ * finite logits overflows. Logit j stands at logits[j * stride]. */
+int moeg_gap_row(size_t K, size_t stride, const double *logits, moeg_gap gap, double *out);
 
 #endif

@@ -60,11 +60,14 @@ size_t moeg_margin_block(size_t K, size_t n, size_t stride, const double *a, uin
 moeg_status moeg_router_check_affine(const char *function, moeg_router **router, size_t K, size_t d, const char *name,
                                      const double *W);
 
-/* a_(upper) - a_(lower) of each unit, ranks 1 <= upper < lower, upper <= K; +inf where fewer than `lower` logits are
- * finite. Returns n, or the first unit (below n) whose logits hold a NaN or +inf or fewer than `upper` finite ones, or
- * whose gap overflows. The gap of order r has the ranks 1 and r + 1, the top-k gap k and k + 1. Cost O(K lower) a unit.
- */
-size_t moeg_gap_block(size_t K, size_t n, size_t stride, const double *a, size_t upper, size_t lower, double *gap);
+/* MOEG_OK, or MOEG_EINVAL: the ranks of a gap are not those of K experts. */
+moeg_status moeg_check_gap(const char *function, moeg_gap gap, size_t K);
+
+/* The gap of each unit; +inf where fewer than `lower` logits are finite. Ranks may be above K + 1 here, as of a router
+ * without its masked experts. Returns n, or the first unit (below n) whose logits hold a NaN or +inf or fewer than
+ * `upper` finite ones, or whose gap overflows. out (stride). Cost O(K min(lower, K + 1 - upper)) a unit, in vectors
+ * where the smaller is at most MOEG_GAP_RANKS. */
+size_t moeg_gap_block(size_t K, size_t n, size_t stride, const double *a, moeg_gap gap, double *out);
 
 /* The gap that decides where the temperature is felt, likewise: the margin, for SUBSET the top-k gap; +inf where the
  * gates do not depend on tau (TOPK_RENORM with k = 1, SUBSET with k = K). A unit is bad, too, if it has fewer finite

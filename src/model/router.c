@@ -88,7 +88,7 @@ moeg_status moeg_router_logits_block(const moeg_router *router, size_t n, size_t
 typedef struct wanted {
     const char *function;
     size_t width, size;
-    size_t upper, lower; /* ranks, where a gap is wanted */
+    moeg_gap gap; /* where one is wanted */
     moeg_status (*write)(const struct wanted *wanted, size_t row, size_t K, const double *logits, void *out);
 } wanted;
 
@@ -109,8 +109,8 @@ static moeg_status write_margin(const wanted *w, size_t row, size_t K, const dou
 
 static moeg_status write_gap(const wanted *w, size_t row, size_t K, const double *logits, void *out)
 {
-    const moeg_status status = moeg_check_finite_logits(w->function, row, K, logits, w->upper);
-    if (status == MOEG_OK && !moeg_gap_row(K, 1, logits, w->upper, w->lower, out))
+    const moeg_status status = moeg_check_finite_logits(w->function, row, K, logits, w->gap.upper);
+    if (status == MOEG_OK && !moeg_gap_row(K, 1, logits, w->gap, out))
         return moeg_fail(MOEG_ERANGE, "%s: the gap of row %zu overflows", w->function, row);
     return status;
 }
@@ -186,7 +186,7 @@ moeg_status moeg_router_logits(const moeg_router *router, size_t n, const double
     const moeg_status status = moeg_check_pointer(function, "router", router);
     if (status != MOEG_OK)
         return status;
-    const wanted w = {function, router->experts, sizeof *logits, 0, 0, write_logits};
+    const wanted w = {function, router->experts, sizeof *logits, {0}, write_logits};
     return map_rows(&w, router, n, x, "logits", logits);
 }
 
@@ -196,31 +196,20 @@ moeg_status moeg_router_margin(const moeg_router *router, size_t n, const double
     const moeg_status status = moeg_check_pointer(function, "router", router);
     if (status != MOEG_OK)
         return status;
-    const wanted w = {function, 1, sizeof *margin, 0, 0, write_margin};
+    const wanted w = {function, 1, sizeof *margin, {0}, write_margin};
     return map_rows(&w, router, n, x, "margin", margin);
 }
 
-/* `rank` is called `name`. */
-static moeg_status map_gaps(const char *function, const char *name, const moeg_router *router, size_t n,
-                            const double *x, size_t rank, size_t upper, double *gap)
+moeg_status moeg_router_gap(const moeg_router *router, size_t n, const double *x, moeg_gap gap, double *out)
 {
-    const moeg_status status = moeg_check_pointer(function, "router", router);
+    static const char function[] = "router_gap";
+    moeg_status status = moeg_check_pointer(function, "router", router);
+    if (status == MOEG_OK)
+        status = moeg_check_gap(function, gap, router->experts);
     if (status != MOEG_OK)
         return status;
-    if (rank == 0 || rank > router->experts)
-        return moeg_fail(MOEG_EINVAL, "%s: %s must be in [1, K = %zu], got %zu", function, name, router->experts, rank);
-    const wanted w = {function, 1, sizeof *gap, upper, rank + 1, write_gap};
-    return map_rows(&w, router, n, x, "gap", gap);
-}
-
-moeg_status moeg_router_top_gap(const moeg_router *router, size_t n, const double *x, size_t k, double *gap)
-{
-    return map_gaps("router_top_gap", "k", router, n, x, k, k, gap);
-}
-
-moeg_status moeg_router_order_gap(const moeg_router *router, size_t n, const double *x, size_t r, double *gap)
-{
-    return map_gaps("router_order_gap", "r", router, n, x, r, 1, gap);
+    const wanted w = {function, 1, sizeof *out, gap, write_gap};
+    return map_rows(&w, router, n, x, "out", out);
 }
 
 moeg_status moeg_router_top(const moeg_router *router, size_t n, const double *x, size_t k, size_t *index)
@@ -231,6 +220,6 @@ moeg_status moeg_router_top(const moeg_router *router, size_t n, const double *x
         return status;
     if (k == 0 || k > router->experts)
         return moeg_fail(MOEG_EINVAL, "%s: k must be in [1, K = %zu], got %zu", function, router->experts, k);
-    const wanted w = {function, k, sizeof *index, 0, 0, write_top};
+    const wanted w = {function, k, sizeof *index, {0}, write_top};
     return map_rows(&w, router, n, x, "index", index);
 }

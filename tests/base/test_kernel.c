@@ -458,6 +458,9 @@ static void dispatch(void **state)
                      moeg_kernel_top2(2, MOEG_LANES, mine, best[1], margin[1]));
     assert_memory_equal(best[0], best[1], sizeof best[0]);
     assert_memory_equal(margin[0], margin[1], sizeof margin[0]);
+    assert_int_equal(last->gap(2, MOEG_LANES, mine, 1, 2, margin[0]),
+                     moeg_kernel_gap(2, MOEG_LANES, mine, 1, 2, margin[1]));
+    assert_memory_equal(margin[0], margin[1], sizeof margin[0]);
     last->exp(MOEG_LANES, same, mine);
     moeg_kernel_exp(MOEG_LANES, same, same);
     assert_memory_equal(mine, same, MOEG_LANES * sizeof *mine);

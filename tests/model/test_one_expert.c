@@ -61,17 +61,15 @@ static void routers_of_one_have_infinite_gaps(void **state)
         assert_ok(moeg_router_margin(routers[r], N, x, gap));
         assert_all(N, gap, INFINITY);
         mark(N, gap);
-        assert_ok(moeg_router_top_gap(routers[r], N, x, 1, gap));
-        assert_all(N, gap, INFINITY);
-        mark(N, gap);
-        assert_ok(moeg_router_order_gap(routers[r], N, x, 1, gap));
+        assert_ok(moeg_router_gap(routers[r], N, x, moeg_gap_margin(), gap));
         assert_all(N, gap, INFINITY);
         assert_ok(moeg_router_top(routers[r], N, x, 1, best));
         for (size_t i = 0; i < N; i++)
             assert_int_equal(best[i], 0);
         assert_status(moeg_router_top(routers[r], N, x, 2, best), MOEG_EINVAL, "k must be in [1, K = 1], got 2");
-        assert_status(moeg_router_top_gap(routers[r], N, x, 2, gap), MOEG_EINVAL, "k must be in [1, K = 1], got 2");
-        assert_status(moeg_router_order_gap(routers[r], N, x, 0, gap), MOEG_EINVAL, "r must be in [1, K = 1], got 0");
+        assert_status(moeg_router_gap(routers[r], N, x, moeg_gap_top(2), gap), MOEG_EINVAL,
+                      "<= K + 1 = 2, got 2 and 3");
+        assert_status(moeg_router_gap(routers[r], N, x, moeg_gap_order(0), gap), MOEG_EINVAL, "got 1 and 1");
     }
     free_routers(routers);
 }
@@ -99,16 +97,14 @@ static void gates_of_one_are_one(void **state)
     assert_ok(moeg_margin(ROWS, 1, logits, out));
     assert_all(ROWS, out, INFINITY);
     mark(ROWS, out);
-    assert_ok(moeg_top_gap(ROWS, 1, logits, 1, out));
-    assert_all(ROWS, out, INFINITY);
-    mark(ROWS, out);
-    assert_ok(moeg_order_gap(ROWS, 1, logits, 1, out));
+    assert_ok(moeg_logit_gap(ROWS, 1, logits, moeg_gap_margin(), out));
     assert_all(ROWS, out, INFINITY);
     assert_ok(moeg_top(ROWS, 1, logits, 1, index));
     const double masked[] = {1.5, -INFINITY};
     mark(ROWS, out);
     assert_status(moeg_margin(2, 1, masked, out), MOEG_EDOM, "margin: row 1 has 0 finite logits, fewer than 1");
-    assert_status(moeg_top_gap(2, 1, masked, 1, out), MOEG_EDOM, "top_gap: row 1 has 0 finite logits, fewer than 1");
+    assert_status(moeg_logit_gap(2, 1, masked, moeg_gap_margin(), out), MOEG_EDOM,
+                  "logit_gap: row 1 has 0 finite logits, fewer than 1");
     assert_status(moeg_gates(gates[0], 2, 1, masked, 1, out), MOEG_EDOM, "row 1 has 0 finite logits");
     assert_status(moeg_gate_jacobian(gates[0], 2, 1, masked, 1, out), MOEG_EDOM, "row 1 has 0 finite logits");
     assert_true(is_marked(ROWS, out));
