@@ -251,10 +251,125 @@ static void risks_are_means_of_their_definitions(void **state)
             }
 }
 
+/* Shares of rows with Delta <= w. Under the Gaussian law, too, rows are those of the law: no edge has a row space of
+ * fewer dimensions. */
+static void check_masses(const struct edge_problem *p, const struct rows *r, uint64_t seed)
+{
+    enum { WIDTHS = 6 };
+    const double scale = p->logits.edge.scale, w[WIDTHS] = {0.4 * scale, 0, DBL_MAX, 1e-300, 1.7 * scale, 1e300};
+    moeg_estimate mass[WIDTHS];
+    moeg_sampling s = moeg_sampling_default();
+    s.n = r->n;
+    s.seed = seed;
+    s.method = MOEG_METHOD_MC;
+    assert_ok(moeg_boundary_mass(p->router, p->law, WIDTHS, w, &s, mass));
+    for (size_t j = 0; j < WIDTHS; j++) {
+        uint64_t count = 0;
+        for (size_t i = 0; i < r->n; i++)
+            count += r->margin[i] <= w[j];
+        assert_near(mass[j].value, (double)count / (double)r->n, 0);
+        assert_int_equal(mass[j].n, r->n);
+        assert_true(mass[j].lo >= 0 && mass[j].lo <= mass[j].value && mass[j].value <= mass[j].hi && mass[j].hi <= 1);
+        assert_true(count == r->n || mass[j].hi > mass[j].value || finite_logits(r->K, p->logits.b) == 1);
+        assert_true(isfinite(mass[j].std_error));
+    }
+}
+
+/* Hill's sum, row by row. */
+static void check_exponents(const struct edge_problem *p, const struct rows *r, uint64_t seed)
+{
+    enum { WIDTHS = 4 };
+    const double scale = p->logits.edge.scale, w[WIDTHS] = {3 * scale, 1e300, 1e-300, 0.4 * scale};
+    moeg_estimate alpha[WIDTHS];
+    uint64_t ties, tied = 0;
+    moeg_sampling s = moeg_sampling_default();
+    s.n = r->n;
+    s.seed = seed;
+    const moeg_status status = moeg_boundary_exponent(p->router, p->law, WIDTHS, w, &s, alpha, &ties);
+    int is_unable = 0;
+    for (size_t i = 0; i < r->n; i++)
+        tied += r->margin[i] == 0;
+    assert_int_equal(ties, tied);
+    for (size_t j = 0; j < WIDTHS; j++) {
+        long double sum = 0;
+        uint64_t count = 0;
+        for (size_t i = 0; i < r->n; i++)
+            if (r->margin[i] > 0 && r->margin[i] <= w[j]) {
+                sum += logl(w[j]) - logl(r->margin[i]);
+                count++;
+            }
+        assert_int_equal(alpha[j].contributing, count);
+        assert_true(count == 0 ? isnan(alpha[j].value) : 1);
+        if (count > 0)
+            assert_relative(alpha[j].value, (double)((long double)count / sum), 64 * EPS);
+        assert_true(count == 0 ? alpha[j].std_error == INFINITY : alpha[j].lo < alpha[j].hi);
+        is_unable |= count < MOEG_ENOUGH_UNITS;
+    }
+    check_status_at(status, is_unable ? MOEG_EUNABLE : MOEG_OK, "rows below it", "exponent", __FILE__, __LINE__);
+}
+
+static void masses_are_shares_of_rows(void **state)
+{
+    (void)state;
+    for (size_t e = 0; e < EDGES; e++)
+        for (int law = 0; law < LAWS; law++)
+            for (int router = 0; router < ROUTERS; router++) {
+                struct edge_problem p;
+                struct rows r;
+                edge_problem_make(&p, edges[e], (enum edge_law)law, (enum edge_router)router, e);
+                rows_make(&p, 11 + e, &r);
+                check_masses(&p, &r, 11 + e);
+                check_exponents(&p, &r, 11 + e);
+                edge_problem_free(&p);
+            }
+}
+
+/* Logits, or their differences, past the largest double: an error that names the first such row, and no output. A gate
+ * that needs no difference needs logits alone. */
+static void logits_that_overflow_are_told(void **state)
+{
+    (void)state;
+    const moeg_gate gates[] = {moeg_gate_softmax(), moeg_gate_topk_raw(1), moeg_gate_topk_renorm(1)};
+    const double grid[] = {1, 1e300};
+    double x[EDGE_N * EDGE_D], a[EDGE_N * EDGE_K];
+    int logits_told = 0, margins_told = 0;
+    moeg_sampling s = moeg_sampling_default();
+    s.n = EDGE_N;
+    s.method = MOEG_METHOD_MC;
+    for (int law = 0; law < LAWS; law++)
+        for (int router = 0; router < 2 * ROUTERS; router++) {
+            const struct edge edge = {"overflow", router % 2 ? 4 : 2, 3, EDGE_N, 0x1p1022, NO_TIE, NO_MASK};
+            struct edge_problem p;
+            moeg_estimate out[2] = {{.value = 42}, {.value = 42}};
+            edge_problem_make(&p, edge, (enum edge_law)law, (enum edge_router)(router / 2), (size_t)law);
+            assert_ok(moeg_law_sample(p.law, s.seed, 0, EDGE_N, x));
+            const int logits = moeg_router_logits(p.router, EDGE_N, x, a) == MOEG_ERANGE;
+            const int margins = moeg_router_margin(p.router, EDGE_N, x, a) == MOEG_ERANGE;
+            logits_told += logits;
+            margins_told += margins && !logits;
+            for (size_t g = 0; g < 3; g++) {
+                moeg_moe *moe;
+                assert_ok(moeg_moe_create(&moe, p.router, gates[g], p.experts));
+                if (g < 2 ? margins : logits)
+                    assert_status(moeg_risk_gap(moe, p.teacher, p.law, MOEG_MIX_LOSS, 2, grid, &s, out), MOEG_ERANGE,
+                                  "risk: logits of sample ");
+                moeg_moe_free(moe);
+            }
+            if (margins)
+                assert_status(moeg_boundary_mass(p.router, p.law, 2, grid, &s, out), MOEG_ERANGE,
+                              "boundary: logits of sample ");
+            assert_true(out[0].value == 42 && out[1].value == 42);
+            edge_problem_free(&p);
+        }
+    assert_true(logits_told >= 12 && margins_told >= 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(risks_are_means_of_their_definitions),
+        cmocka_unit_test(masses_are_shares_of_rows),
+        cmocka_unit_test(logits_that_overflow_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
