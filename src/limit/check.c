@@ -4,6 +4,7 @@
 #include "model/model.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 moeg_status moeg_check_router_law(const char *function, const moeg_router *router, const moeg_law *law)
 {
@@ -53,6 +54,19 @@ moeg_status moeg_check_risk_objects(const char *function, const moeg_moe *moe, c
         return moeg_fail(MOEG_EINVAL, "%s: the mixture takes dimension %zu, the law has %zu", function,
                          moeg_moe_dim(moe), moeg_law_dim(law));
     return check_teacher(function, moe, teacher, law);
+}
+
+moeg_status moeg_check_temperatures(const char *function, size_t ntau, const double *tau)
+{
+    if (ntau == 0)
+        return moeg_fail(MOEG_EINVAL, "%s: ntau must be at least 1, got 0", function);
+    moeg_status status = moeg_check_pointer(function, "tau", tau);
+    for (size_t t = 0; status == MOEG_OK && t < ntau; t++) {
+        char name[32];
+        snprintf(name, sizeof name, "tau[%zu]", t);
+        status = moeg_check_tau(function, name, tau[t]);
+    }
+    return status;
 }
 
 moeg_status moeg_choose_line(const char *function, const char *refusal, moeg_method method, int *line)

@@ -19,6 +19,9 @@ moeg_status moeg_check_router_law(const char *function, const moeg_router *route
 moeg_status moeg_check_risk_objects(const char *function, const moeg_moe *moe, const moeg_teacher *teacher,
                                     const moeg_law *law, moeg_mixing mixing);
 
+/* MOEG_OK, or MOEG_EINVAL: at least one temperature, each 0 or in [1e-300, 1e300]. */
+moeg_status moeg_check_temperatures(const char *function, size_t ntau, const double *tau);
+
 /* Whether to use LINE: `refusal` is NULL if it applies, else why not. MOEG_EUNSUPPORTED if it was asked for by name. */
 moeg_status moeg_choose_line(const char *function, const char *refusal, moeg_method method, int *line);
 

@@ -10,21 +10,7 @@
 #include "model/model.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
-
-static moeg_status check_grid(const char *function, size_t ntau, const double *tau)
-{
-    if (ntau == 0)
-        return moeg_fail(MOEG_EINVAL, "%s: ntau must be at least 1, got 0", function);
-    moeg_status status = moeg_check_pointer(function, "tau", tau);
-    for (size_t t = 0; status == MOEG_OK && t < ntau; t++) {
-        char name[32];
-        snprintf(name, sizeof name, "tau[%zu]", t);
-        status = moeg_check_tau(function, name, tau[t]);
-    }
-    return status;
-}
 
 static moeg_status check_all(const char *function, const moeg_moe *moe, const moeg_teacher *teacher,
                              const moeg_law *law, moeg_mixing mixing, size_t ntau, const double *tau,
@@ -32,7 +18,7 @@ static moeg_status check_all(const char *function, const moeg_moe *moe, const mo
 {
     moeg_status status = moeg_check_risk_objects(function, moe, teacher, law, mixing);
     if (status == MOEG_OK)
-        status = check_grid(function, ntau, tau);
+        status = moeg_check_temperatures(function, ntau, tau);
     return status == MOEG_OK ? moeg_sampling_check(s) : status;
 }
 

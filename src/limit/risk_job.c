@@ -24,6 +24,21 @@ moeg_risk_parts moeg_risk_state_parts(size_t ntau)
                              .size = covariance + moments + 3 * ntau};
 }
 
+moeg_status moeg_risk_report(const moeg_risk_context *c, const moeg_risk_rows *r, uint64_t first, size_t row)
+{
+    const uint64_t sample = first + row;
+    for (size_t j = 0; j < c->m; j++)
+        if (!isfinite(r->target[j * r->stride + row]))
+            return moeg_fail(MOEG_ERANGE, "%s: output %zu of the teacher at sample %" PRIu64 " overflows", c->name, j,
+                             sample);
+    for (size_t k = 0; k < c->K; k++)
+        for (size_t j = 0; j < c->m; j++)
+            if (r->logits[k * r->stride + row] != -INFINITY && !isfinite(r->outputs[(k * c->m + j) * r->stride + row]))
+                return moeg_fail(MOEG_ERANGE, "%s: output %zu of expert %zu at sample %" PRIu64 " overflows", c->name,
+                                 j, k, sample);
+    return moeg_fail(MOEG_ERANGE, "%s: the loss of sample %" PRIu64 " overflows", c->name, sample);
+}
+
 /* Says which number of which sample made the losses of a block overflow. */
 static moeg_status report_overflow(const moeg_risk_context *c, const moeg_risk_rows *r, uint64_t first)
 {
@@ -31,17 +46,7 @@ static moeg_status report_overflow(const moeg_risk_context *c, const moeg_risk_r
     for (int finite = 1; finite && i < r->n; i += finite)
         for (size_t t = 0; t <= c->ntau && finite; t++)
             finite = isfinite(r->values[t * r->stride + i]) && (t == 0 || isfinite(r->soft[(t - 1) * r->stride + i]));
-    const size_t row = r->place[i < r->n ? i : 0];
-    const uint64_t sample = first + row;
-    for (size_t j = 0; j < c->m; j++)
-        if (!isfinite(r->target[j * r->stride + row]))
-            return moeg_fail(MOEG_ERANGE, "risk: output %zu of the teacher at sample %" PRIu64 " overflows", j, sample);
-    for (size_t k = 0; k < c->K; k++)
-        for (size_t j = 0; j < c->m; j++)
-            if (r->logits[k * r->stride + row] != -INFINITY && !isfinite(r->outputs[(k * c->m + j) * r->stride + row]))
-                return moeg_fail(MOEG_ERANGE, "risk: output %zu of expert %zu at sample %" PRIu64 " overflows", j, k,
-                                 sample);
-    return moeg_fail(MOEG_ERANGE, "risk: the loss of sample %" PRIu64 " overflows", sample);
+    return moeg_risk_report(c, r, first, r->place[i < r->n ? i : 0]);
 }
 
 /* Why unit i has no gap: too few experts that are not masked, or an overflow. */
@@ -56,13 +61,12 @@ static moeg_status report_logits(const moeg_risk_context *c, const moeg_risk_row
     }
     if (finite && left < c->gate.k)
         return moeg_fail(MOEG_EDOM,
-                         "risk: the router masks all but %zu experts at sample %" PRIu64 ", fewer than gate.k = %zu",
-                         left, first + i, c->gate.k);
-    return moeg_fail(MOEG_ERANGE, "risk: logits of sample %" PRIu64 " overflow", first + i);
+                         "%s: the router masks all but %zu experts at sample %" PRIu64 ", fewer than gate.k = %zu",
+                         c->name, left, first + i, c->gate.k);
+    return moeg_fail(MOEG_ERANGE, "%s: logits of sample %" PRIu64 " overflow", c->name, first + i);
 }
 
-/* Outputs of all experts and the teacher, logits, best experts (SOFTMAX) and the gaps that decide. */
-static moeg_status draw_rows(const moeg_risk_context *c, uint64_t first, moeg_risk_rows *r)
+moeg_status moeg_risk_draw(const moeg_risk_context *c, uint64_t first, moeg_risk_rows *r)
 {
     moeg_status status = moeg_law_draw(c->law, c->seed, first, r->n, r->stride, r->x, r->scratch);
     if (status == MOEG_OK)
@@ -89,7 +93,7 @@ static moeg_status block(const void *context, uint64_t first, uint64_t count, vo
     const size_t n = (size_t)count;
     moeg_risk_rows rows;
     moeg_risk_layout(c, n, moeg_round_lanes(n), workspace, &rows);
-    const moeg_status status = draw_rows(c, first, &rows);
+    const moeg_status status = moeg_risk_draw(c, first, &rows);
     if (status != MOEG_OK)
         return status;
     if (c->gate.kind == MOEG_GATE_SOFTMAX) {
@@ -118,9 +122,8 @@ static void merge(const void *context, const double *right, double *left)
         left[t] += right[t];
 }
 
-static void destroy(void *context)
+void moeg_risk_context_free(moeg_risk_context *c)
 {
-    moeg_risk_context *c = context;
     moeg_moe_free(c->moe);
     moeg_teacher_free(c->teacher);
     moeg_law_free(c->law);
@@ -128,6 +131,11 @@ static void destroy(void *context)
     moeg_release(c->rising);
     moeg_release(c->order);
     moeg_release(c);
+}
+
+static void destroy(void *context)
+{
+    moeg_risk_context_free(context);
 }
 
 const moeg_risk_context *moeg_risk_context_of(const moeg_job *job)
@@ -166,8 +174,9 @@ static size_t choose_block(const moeg_risk_context *c)
     return moeg_block_rows((moeg_risk_layout(c, ROWS, ROWS, NULL, &rows) + ROWS - 1) / ROWS);
 }
 
-static moeg_risk_context *make_context(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,
-                                       moeg_mixing mixing, size_t ntau, const double *tau, uint64_t seed)
+moeg_risk_context *moeg_risk_context_create(const char *name, const moeg_moe *moe, const moeg_teacher *teacher,
+                                            const moeg_law *law, moeg_mixing mixing, size_t ntau, const double *tau,
+                                            uint64_t seed)
 {
     moeg_risk_context *c = moeg_alloc_zero(1, sizeof *c);
     if (c == NULL)
@@ -176,9 +185,10 @@ static moeg_risk_context *make_context(const moeg_moe *moe, const moeg_teacher *
     c->rising = moeg_alloc(ntau, sizeof *c->rising);
     c->order = moeg_alloc(ntau, sizeof *c->order);
     if (c->tau == NULL || c->rising == NULL || c->order == NULL) {
-        destroy(c);
+        moeg_risk_context_free(c);
         return NULL;
     }
+    c->name = name;
     c->moe = moeg_moe_retain(moe);
     c->teacher = moeg_teacher_retain(teacher);
     c->law = moeg_law_retain(law);
@@ -191,7 +201,8 @@ static moeg_risk_context *make_context(const moeg_moe *moe, const moeg_teacher *
     c->m = moeg_moe_outputs(moe);
     c->d = moeg_moe_dim(moe);
     c->ntau = ntau;
-    memcpy(c->tau, tau, ntau * sizeof *tau);
+    for (size_t t = 0; t < ntau; t++)
+        c->tau[t] = tau[t];
     sort_temperatures(c);
     c->block_rows = choose_block(c);
     return c;
@@ -204,12 +215,12 @@ moeg_status moeg_risk_job_make(const char *function, moeg_job **job, const moeg_
     size_t pairs;
     if (ntau > SIZE_MAX / 64 || moeg_multiply_overflows(ntau + 1, (ntau + 2) * sizeof(double), &pairs))
         return moeg_fail_memory(function);
-    moeg_risk_context *c = make_context(moe, teacher, law, mixing, ntau, tau, s->seed);
+    moeg_risk_context *c = moeg_risk_context_create("risk", moe, teacher, law, mixing, ntau, tau, s->seed);
     if (c == NULL)
         return moeg_fail_memory(function);
     moeg_risk_rows rows;
     const moeg_job_spec spec = {
-        .name = "risk",
+        .name = c->name,
         .units = moeg_sample_units(law, s),
         .block_size = c->block_rows,
         .state_size = moeg_risk_state_parts(ntau).size,
@@ -221,6 +232,6 @@ moeg_status moeg_risk_job_make(const char *function, moeg_job **job, const moeg_
     };
     const moeg_status status = moeg_job_create(job, &spec);
     if (status != MOEG_OK)
-        destroy(c);
+        moeg_risk_context_free(c);
     return status;
 }

@@ -1,4 +1,5 @@
-/* Sampled risks: what a block of rows goes through, shared by risk_job.c (the job) and risk_rows.c (the arithmetic). */
+/* Sampled risks: what a block of rows goes through, shared by risk_job.c (the job), risk_rows.c (the arithmetic), and
+ * bounds that are means over the same rows. */
 #ifndef MOEG_LIMIT_RISK_JOB_H
 #define MOEG_LIMIT_RISK_JOB_H
 
@@ -13,6 +14,7 @@
 #define MOEG_FELT 45.0
 
 typedef struct moeg_risk_context {
+    const char *name; /* Of the job, in messages. */
     moeg_moe *moe;
     moeg_teacher *teacher;
     moeg_law *law;
@@ -51,6 +53,19 @@ typedef struct moeg_risk_rows {
 
 /* Places the arrays from `base` on; returns the doubles they take. base may be NULL. */
 size_t moeg_risk_layout(const moeg_risk_context *c, size_t n, size_t stride, double *base, moeg_risk_rows *rows);
+
+/* A context that keeps the objects alive, or NULL. ntau = 0 is fine. */
+moeg_risk_context *moeg_risk_context_create(const char *name, const moeg_moe *moe, const moeg_teacher *teacher,
+                                            const moeg_law *law, moeg_mixing mixing, size_t ntau, const double *tau,
+                                            uint64_t seed);
+void moeg_risk_context_free(moeg_risk_context *c);
+
+/* Rows first .. first + n - 1: x, outputs of all experts and the teacher, logits, best experts (SOFTMAX) and the gaps
+ * that decide (margin). */
+moeg_status moeg_risk_draw(const moeg_risk_context *c, uint64_t first, moeg_risk_rows *rows);
+
+/* MOEG_ERANGE: which number made the loss of a row, one that was drawn, overflow. */
+moeg_status moeg_risk_report(const moeg_risk_context *c, const moeg_risk_rows *rows, uint64_t first, size_t row);
 
 /* From logits, outputs, target, best and margin to place, felt, below, contrast and residual. */
 void moeg_risk_arrange(const moeg_risk_context *c, moeg_risk_rows *rows);

@@ -5,59 +5,15 @@
 #include "base/error.h"
 #include "base/job.h"
 #include "base/memory.h"
+#include "limit/support.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-/* A quantity that is 0 whatever the input: no sample can make it doubtful. */
-static moeg_estimate identically_zero(uint64_t n, double level)
-{
-    return (moeg_estimate){.level = level, .n = n, .contributing = n, .method = MOEG_METHOD_MC};
-}
-
-static moeg_estimate no_units(double level)
-{
-    return (moeg_estimate){
-        .value = NAN,
-        .std_error = INFINITY,
-        .lo = -INFINITY,
-        .hi = INFINITY,
-        .level = level,
-        .method = MOEG_METHOD_MC,
-    };
-}
-
-/* Rows that felt a temperature: their number, and how many of equal weight would tell as much. */
-struct support {
-    uint64_t felt, effective;
-};
-
-/* Kish's number (sum v)^2/sum v^2 of the rows that felt tau: a gap is a sum over weights v = exp(-Delta/tau), and where
- * a few rows hold nearly all of it, normal theory has too little to stand on, however many felt something. The
- * allowance is for rounding: rows of equal weight count in full. */
-static moeg_status read_support(const char *function, const moeg_risk_context *c, const double *state, uint64_t n,
-                                size_t t, struct support *out)
-{
-    const moeg_risk_parts parts = moeg_risk_state_parts(c->ntau);
-    const double *v = state + parts.weight + 2 * t;
-    uint64_t felt, effective = 0;
-    moeg_status status =
-        moeg_partial_count(function, "rows that felt", parts.felt + t, state[parts.felt + t], 0, n, &felt);
-    if (status == MOEG_OK && felt > 0) {
-        /* At most n, by Cauchy's inequality, but for the rounding of the sums. */
-        const double equal = floor(v[0] * v[0] / v[1] * (1 + 1e-10));
-        status = moeg_partial_count(function, "rows of equal weight", parts.weight + 2 * t, equal, 0, n + n / 1000000,
-                                    &effective);
-    }
-    if (status == MOEG_OK)
-        *out = (struct support){felt, effective};
-    return status;
-}
-
 /* The supports (ntau) of a state of n rows, which is refused if no rows could have made it. */
 static moeg_status read_counts(const char *function, const moeg_risk_context *c, const double *state, uint64_t n,
-                               struct support *support)
+                               moeg_support *support)
 {
     const moeg_risk_parts parts = moeg_risk_state_parts(c->ntau);
     const double *m2 = state + 2 + c->ntau, *soft_m2 = state + parts.soft + 1 + c->ntau;
@@ -66,30 +22,13 @@ static moeg_status read_counts(const char *function, const moeg_risk_context *c,
     if (status == MOEG_OK)
         status = moeg_partial_count(function, "its rows", parts.soft, state[parts.soft], n, n, &rows);
     for (size_t t = 0; t < c->ntau && status == MOEG_OK; t++)
-        status = read_support(function, c, state, n, t, &support[t]);
+        status = moeg_support_read(function, state, parts.felt + t, parts.weight + 2 * t, n, &support[t]);
     for (size_t t = 0; t <= c->ntau && status == MOEG_OK; t++) {
         const double least = fmin(m2[t * (t + 3) / 2], t > 0 ? soft_m2[t - 1] : 0);
         if (least < 0)
             return moeg_fail(MOEG_EINVAL, "%s: the partial result is damaged: a sum of squares is negative, %g",
                              function, least);
     }
-    return status;
-}
-
-/* moeg_estimate_mean() with the rows' support, and what overflowed named. */
-static moeg_status estimate(const char *function, const char *what, size_t t, uint64_t n, double mean, double m2,
-                            struct support support, double level, moeg_estimate *out)
-{
-    if (n == 0) {
-        *out = no_units(level);
-        return MOEG_EUNABLE;
-    }
-    const uint64_t least = support.effective < support.felt ? support.effective : support.felt;
-    const moeg_status status = moeg_estimate_mean(n, mean, m2, least, level, MOEG_METHOD_MC, out);
-    if (status == MOEG_ERANGE)
-        return moeg_fail(MOEG_ERANGE, "%s: the %s, or its variance, overflows (temperature %zu of the grid)", function,
-                         what, t);
-    out->contributing = support.felt;
     return status;
 }
 
@@ -102,23 +41,24 @@ static int vanishes(const moeg_risk_context *c, size_t t)
 /* All estimates from a state of n units, into hard and the arrays soft and gap. *doubtful: the first temperature that
  * too few rows felt, or ntau. */
 static moeg_status read_state(const char *function, const moeg_risk_context *c, const double *state, uint64_t n,
-                              const struct support *support, double level, moeg_estimate *hard, moeg_estimate *soft,
+                              const moeg_support *support, double level, moeg_estimate *hard, moeg_estimate *soft,
                               moeg_estimate *gap, size_t *doubtful)
 {
     const moeg_risk_parts parts = moeg_risk_state_parts(c->ntau);
     const double *mean = state + 1, *m2 = mean + 1 + c->ntau;
     const double *soft_mean = state + parts.soft + 1, *soft_m2 = soft_mean + c->ntau;
-    const struct support all = {n, n};
+    const moeg_support all = {n, n};
     *doubtful = c->ntau;
-    moeg_status worst = estimate(function, "hard risk", 0, n, mean[0], m2[0], all, level, hard);
+    moeg_status worst = moeg_support_estimate(function, "hard risk", 0, n, mean[0], m2[0], all, level, hard);
     for (size_t t = 0; t < c->ntau && worst >= 0; t++) {
-        const struct support felt = vanishes(c, t) ? all : support[t];
+        const moeg_support felt = vanishes(c, t) ? all : support[t];
         const size_t diagonal = (t + 1) * (t + 4) / 2; /* Entry (t + 1, t + 1) of a lower triangle by rows. */
-        moeg_status status = estimate(function, "soft risk", t, n, soft_mean[t], soft_m2[t], felt, level, soft + t);
+        moeg_status status =
+            moeg_support_estimate(function, "soft risk", t, n, soft_mean[t], soft_m2[t], felt, level, soft + t);
         if (status >= 0 && vanishes(c, t))
-            gap[t] = identically_zero(n, level);
+            gap[t] = moeg_support_zero(n, level);
         else if (status >= 0)
-            status = estimate(function, "gap", t, n, mean[1 + t], m2[diagonal], felt, level, gap + t);
+            status = moeg_support_estimate(function, "gap", t, n, mean[1 + t], m2[diagonal], felt, level, gap + t);
         if (status == MOEG_EUNABLE && *doubtful == c->ntau)
             *doubtful = t;
         worst = status != MOEG_OK && (worst == MOEG_OK || status < 0) ? status : worst;
@@ -142,21 +82,6 @@ static void write_covariance(const moeg_risk_context *c, const double *state, co
         }
 }
 
-/* The sentence of MOEG_EUNABLE. */
-static moeg_status say_unable(const char *function, const moeg_risk_context *c, const struct support *support,
-                              uint64_t n, size_t doubtful)
-{
-    if (n == 0)
-        return moeg_fail(MOEG_EUNABLE, "%s: no row was finished", function);
-    if (doubtful == c->ntau || n < MOEG_ENOUGH_UNITS)
-        return moeg_fail(MOEG_EUNABLE, "%s: %" PRIu64 " rows are fewer than %d", function, n, MOEG_ENOUGH_UNITS);
-    const struct support felt = support[doubtful];
-    return moeg_fail(MOEG_EUNABLE,
-                     "%s: tau[%zu] = %g is felt by %" PRIu64 " of %" PRIu64 " rows, as much as by %" PRIu64
-                     " of equal weight; fewer than %d do not tell a gap",
-                     function, doubtful, c->tau[doubtful], felt.felt, n, felt.effective, MOEG_ENOUGH_UNITS);
-}
-
 moeg_status moeg_risk_job_read(const char *function, const moeg_job *job, const moeg_partial *partial, double level,
                                moeg_estimate *hard, moeg_estimate *soft, moeg_estimate *gap, double *gap_covariance)
 {
@@ -164,7 +89,7 @@ moeg_status moeg_risk_job_read(const char *function, const moeg_job *job, const 
     const size_t ntau = c->ntau;
     double *state = moeg_alloc(moeg_risk_state_parts(ntau).size, sizeof *state);
     moeg_estimate *all = moeg_alloc(ntau, 2 * sizeof *all), first;
-    struct support *support = moeg_alloc(ntau, sizeof *support);
+    moeg_support *support = moeg_alloc(ntau, sizeof *support);
     moeg_status status;
     if (state == NULL || all == NULL || support == NULL) {
         status = moeg_fail_memory(function);
@@ -188,7 +113,7 @@ moeg_status moeg_risk_job_read(const char *function, const moeg_job *job, const 
     if (gap_covariance != NULL)
         write_covariance(c, state, all + ntau, gap_covariance);
     if (status == MOEG_EUNABLE)
-        status = say_unable(function, c, support, n, doubtful);
+        status = moeg_support_unable(function, "gap", ntau, c->tau, support, n, doubtful);
 cleanup:
     moeg_release(state);
     moeg_release(all);

@@ -1,0 +1,73 @@
+#include "limit/support.h"
+
+#include "base/error.h"
+#include "base/job.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/* Kish's number (sum v)^2/sum v^2 of the rows that felt tau: a gap is a sum over weights v = exp(-Delta/tau), and where
+ * a few rows hold nearly all of it, normal theory has too little to stand on, however many felt something. The
+ * allowance is for rounding: rows of equal weight count in full. */
+moeg_status moeg_support_read(const char *function, const double *state, size_t felt, size_t weight, uint64_t n,
+                              moeg_support *out)
+{
+    const double *v = state + weight;
+    uint64_t count, effective = 0;
+    moeg_status status = moeg_partial_count(function, "rows that felt", felt, state[felt], 0, n, &count);
+    if (status == MOEG_OK && count > 0) {
+        /* At most n, by Cauchy's inequality, but for the rounding of the sums. */
+        const double equal = floor(v[0] * v[0] / v[1] * (1 + 1e-10));
+        status = moeg_partial_count(function, "rows of equal weight", weight, equal, 0, n + n / 1000000, &effective);
+    }
+    if (status == MOEG_OK)
+        *out = (moeg_support){count, effective};
+    return status;
+}
+
+static moeg_estimate no_units(double level)
+{
+    return (moeg_estimate){
+        .value = NAN,
+        .std_error = INFINITY,
+        .lo = -INFINITY,
+        .hi = INFINITY,
+        .level = level,
+        .method = MOEG_METHOD_MC,
+    };
+}
+
+moeg_status moeg_support_estimate(const char *function, const char *what, size_t t, uint64_t n, double mean, double m2,
+                                  moeg_support support, double level, moeg_estimate *out)
+{
+    if (n == 0) {
+        *out = no_units(level);
+        return MOEG_EUNABLE;
+    }
+    const uint64_t least = support.effective < support.felt ? support.effective : support.felt;
+    const moeg_status status = moeg_estimate_mean(n, mean, m2, least, level, MOEG_METHOD_MC, out);
+    if (status == MOEG_ERANGE)
+        return moeg_fail(MOEG_ERANGE, "%s: the %s, or its variance, overflows (temperature %zu of the grid)", function,
+                         what, t);
+    out->contributing = support.felt;
+    return status;
+}
+
+moeg_estimate moeg_support_zero(uint64_t n, double level)
+{
+    return (moeg_estimate){.level = level, .n = n, .contributing = n, .method = MOEG_METHOD_MC};
+}
+
+moeg_status moeg_support_unable(const char *function, const char *what, size_t ntau, const double *tau,
+                                const moeg_support *support, uint64_t n, size_t doubtful)
+{
+    if (n == 0)
+        return moeg_fail(MOEG_EUNABLE, "%s: no row was finished", function);
+    if (doubtful == ntau || n < MOEG_ENOUGH_UNITS)
+        return moeg_fail(MOEG_EUNABLE, "%s: %" PRIu64 " rows are fewer than %d", function, n, MOEG_ENOUGH_UNITS);
+    const moeg_support felt = support[doubtful];
+    return moeg_fail(MOEG_EUNABLE,
+                     "%s: tau[%zu] = %g is felt by %" PRIu64 " of %" PRIu64 " rows, as much as by %" PRIu64
+                     " of equal weight; fewer than %d do not tell a %s",
+                     function, doubtful, tau[doubtful], felt.felt, n, felt.effective, MOEG_ENOUGH_UNITS, what);
+}

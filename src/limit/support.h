@@ -1,0 +1,33 @@
+/* The rows that felt a temperature, and what they allow to be said of a quantity at that temperature. */
+#ifndef MOEG_LIMIT_SUPPORT_H
+#define MOEG_LIMIT_SUPPORT_H
+
+#include <moegeom/estimate.h>
+#include <moegeom/status.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How many rows felt it, and how many of equal weight would tell as much. */
+typedef struct moeg_support {
+    uint64_t felt, effective;
+} moeg_support;
+
+/* From a state of n rows: state[felt] is the number, state[weight] and the next the sums of their weights and of the
+ * squares of these. MOEG_EINVAL if no rows could have made it. */
+moeg_status moeg_support_read(const char *function, const double *state, size_t felt, size_t weight, uint64_t n,
+                              moeg_support *out);
+
+/* moeg_estimate_mean() with the rows' support, and what overflowed, `what` at temperature t, named. n = 0 is
+ * MOEG_EUNABLE, without a message of its own. */
+moeg_status moeg_support_estimate(const char *function, const char *what, size_t t, uint64_t n, double mean, double m2,
+                                  moeg_support support, double level, moeg_estimate *out);
+
+/* A quantity that is 0 whatever the input: no sample can make it doubtful. */
+moeg_estimate moeg_support_zero(uint64_t n, double level);
+
+/* MOEG_EUNABLE with its sentence. doubtful: the first of the ntau temperatures that too few rows felt to tell `what`,
+ * or ntau if it is all rows that are too few. */
+moeg_status moeg_support_unable(const char *function, const char *what, size_t ntau, const double *tau,
+                                const moeg_support *support, uint64_t n, size_t doubtful);
+
+#endif
