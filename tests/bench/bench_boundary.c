@@ -1,5 +1,7 @@
 /* Sampled boundary mass beside its floor: normals and flops at the rates measured in the same run, on one thread. The
- * floor of the full space draws d normals a row, that of the row space K - 1 < d. */
+ * floor of the full space draws d normals a row, that of the row space K - 1 < d. Two threads beside one.
+ *
+ * bench_boundary [--quick] */
 #include "bench/bench.h"
 #include "bench/floor.h"
 #include "limit/boundary_job.h"
@@ -8,7 +10,7 @@
 #include <moegeom/moegeom.h>
 #include <stdio.h>
 
-enum { WIDTHS = 64, ROWS = 1 << 19 };
+enum { WIDTHS = 64, ROWS = 1 << 18 };
 
 typedef struct boundary_case {
     moeg_router *router;
@@ -19,13 +21,12 @@ typedef struct boundary_case {
     int failed;
 } boundary_case;
 
-static void run(void *user)
+static void run_threads(boundary_case *c, int threads)
 {
-    boundary_case *c = user;
     moeg_sampling s = moeg_sampling_default();
     s.method = MOEG_METHOD_MC;
     s.n = ROWS;
-    s.max_threads = 1;
+    s.max_threads = threads;
     moeg_job *job = NULL;
     moeg_partial *partial = NULL;
     moeg_status status = moeg_boundary_job_make("bench", &job, c->router, c->law, WIDTHS, c->w, 0, c->row_space, &s);
@@ -38,22 +39,33 @@ static void run(void *user)
     moeg_job_free(job);
 }
 
+static void run(void *user)
+{
+    run_threads(user, 1);
+}
+
+static void run_two(void *user)
+{
+    run_threads(user, 2);
+}
+
 static void report(const char *name, const floor_rates *rates, size_t K, size_t d, int row_space, boundary_case *c)
 {
     const size_t normals = row_space ? K - 1 : d;
     c->row_space = row_space;
     const double each = bench_seconds(run, c) / ROWS, flops = 2 * (double)(K * normals);
     const double least = flops * rates->flop + (double)normals * rates->normal;
-    printf("boundary %-22s %7.1f ns/row, floor %7.1f ns (%.0f flops, %zu normals), ratio %5.2f  (K %zu, d %zu, %d "
-           "widths)\n",
-           name, 1e9 * each, 1e9 * least, flops, normals, each / least, K, d, WIDTHS);
+    printf("boundary %-13s %9.1f ns/row, floor %9.1f, floor/time %4.2f  (K %zu, d %zu, %d widths)\n", name, 1e9 * each,
+           1e9 * least, least / each, K, d, WIDTHS);
+    printf("boundary %-13s two threads are %4.2f times as fast as one\n", name, bench_wall_ratio(run, run_two, c));
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     enum { K = 8, D = 32 };
     floor_rates rates;
     boundary_case c = {.failed = 0};
+    bench_quick(&argc, argv);
     if (floor_measure(&rates) != 0)
         return 1;
     double numbers[K * D + K];

@@ -63,8 +63,9 @@ static void report(bench_case *c, const char *name, size_t d, size_t h, size_t m
     moeg_expert_free(c->expert);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    bench_quick(&argc, argv);
     static const char *const names[] = {"ReLU", "GELU", "SiLU", "tanh"};
     static const size_t shapes[][3] = {{16, 32, 1}, {64, 128, 8}, {512, 512, 32}};
     bench_case c = {

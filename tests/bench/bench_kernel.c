@@ -99,8 +99,9 @@ static void report_affine(size_t K, size_t d, size_t stride, bench_case *c)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    bench_quick(&argc, argv);
     enum { MAX_K = 64, MAX_D = 512, MAX_ROWS = 1024, MAX_X = 65536 };
     bench_case c = {
         .rng = gsl_rng_alloc(gsl_rng_mt19937),

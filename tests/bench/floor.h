@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 typedef struct floor_rates {
-    double flop, normal, exponential; /* seconds each */
+    double flop, normal, exponential, gelu; /* seconds each */
 } floor_rates;
 
 enum { FLOOR_ORDER = 512, FLOOR_COUNT = 8192 };
@@ -34,6 +34,12 @@ static inline void floor_exponentials(void *user)
     moeg_kernel_exp(FLOOR_COUNT, x, x + FLOOR_COUNT);
 }
 
+static inline void floor_activations(void *user)
+{
+    double *x = user;
+    moeg_kernel_activate(MOEG_KERNEL_GELU, FLOOR_COUNT, x, x + FLOOR_COUNT);
+}
+
 /* 0, or 1 without memory. Prints the rates. */
 static inline int floor_measure(floor_rates *rates)
 {
@@ -48,9 +54,11 @@ static inline int floor_measure(floor_rates *rates)
     for (size_t i = 0; i < FLOOR_COUNT; i++)
         a[i] = -45.0 * (double)(i % 97) / 97;
     rates->exponential = bench_seconds(floor_exponentials, a) / FLOOR_COUNT;
+    moeg_kernel_normals(2, 0, 0, 1, FLOOR_COUNT, a);
+    rates->gelu = bench_seconds(floor_activations, a) / FLOOR_COUNT;
     moeg_release(a);
-    printf("rates    %.1f GFLOP/s, %.2f ns per normal, %.2f ns per exp (%s)\n", 1e-9 / rates->flop, 1e9 * rates->normal,
-           1e9 * rates->exponential, moeg_kernel_name());
+    printf("rates    %.1f GFLOP/s of dgemm, %.2f ns per normal, %.2f per exp, %.2f per GELU (%s)\n", 1e-9 / rates->flop,
+           1e9 * rates->normal, 1e9 * rates->exponential, 1e9 * rates->gelu, moeg_kernel_name());
     return 0;
 }
 
