@@ -13,20 +13,23 @@
 
 #if defined(__AVX512F__)
 #include <immintrin.h>
-enum { VECTOR_LANES = 8, VECTORS = 4 };
+enum { VECTOR_LANES = 8, ROWS = 8, VECTORS = 3 };
 #define LANE_NUMBERS ((words){0, 1, 2, 3, 4, 5, 6, 7})
 #define FMA_REALS(a, b, c) _mm512_fmadd_pd(a, b, c)
+#define MAX_REALS(a, b) _mm512_max_pd(a, b)
 #define MULTIPLY_LOW(a, b) ((words)_mm512_mul_epu32((__m512i)(a), (__m512i)(b)))
 #elif defined(__AVX2__)
 #include <immintrin.h>
-enum { VECTOR_LANES = 4, VECTORS = 3 };
+enum { VECTOR_LANES = 4, ROWS = 4, VECTORS = 3 };
 #define LANE_NUMBERS ((words){0, 1, 2, 3})
 #define FMA_REALS(a, b, c) _mm256_fmadd_pd(a, b, c)
+#define MAX_REALS(a, b) _mm256_max_pd(a, b)
 #define MULTIPLY_LOW(a, b) ((words)_mm256_mul_epu32((__m256i)(a), (__m256i)(b)))
 #else
-enum { VECTOR_LANES = 2, VECTORS = 2 };
+enum { VECTOR_LANES = 2, ROWS = 4, VECTORS = 2 };
 #define LANE_NUMBERS ((words){0, 1})
 #define FMA_REALS(a, b, c) ((a) * (b) + (c))
+#define MAX_REALS(a, b) select_reals((words)((a) > (b)), a, b)
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #define MULTIPLY_LOW(a, b) ((words)_mm_mul_epu32((__m128i)(a), (__m128i)(b)))
@@ -35,9 +38,10 @@ enum { VECTOR_LANES = 2, VECTORS = 2 };
 #endif
 #endif
 
-/* A tile of outputs of the affine map is ROWS rows by VECTORS vectors: with AVX2 its sums, a row of x and a weight fill
- * the 16 registers. A tile of draws or of mixtures is TILE units, one of margins TOP_VECTORS vectors. */
-enum { ROWS = 4, TILE = 64, TOP_VECTORS = 2 };
+/* A tile of outputs of the affine map is ROWS rows by VECTORS vectors: its sums, a row of x and a weight fill the
+ * registers, 32 with AVX-512, else 16. A tile of draws or of mixtures is TILE units, of MIXED outputs; one of margins
+ * TOP_VECTORS vectors. */
+enum { MIXED = 4, TILE = 128, TOP_VECTORS = 2 };
 
 typedef double reals __attribute__((vector_size(8 * VECTOR_LANES), may_alias));
 typedef uint64_t words __attribute__((vector_size(8 * VECTOR_LANES), may_alias));
@@ -53,6 +57,12 @@ static inline reals load(const double *x)
 /* The same value in every lane; a - 0 is a, the sign of zero too, at no cost. */
 #define REALS(a) ((a) - (reals){0})
 #define WORDS(a) ((a) - (words){0})
+
+/* a where the mask is set, b where it is clear. */
+static inline reals select_reals(words mask, reals a, reals b)
+{
+    return (reals)(((words)a & mask) | ((words)b & ~mask));
+}
 
 /* The words of Philox4x32-10 of units first .. first + n - 1, n <= TILE: word0 and word1 hold w0 + 2^32 w1 and
  * w2 + 2^32 w3. A word of 32 bits stands in the low half of its 64-bit lane. */
@@ -168,11 +178,11 @@ static inline reals mark_overflows(reals s)
     return FMA_REALS(REALS(0.0), s, s);
 }
 
-/* relu_lane() of a vector. */
+/* relu_lane() of a vector: 0 v + max(v, 0) is 0 where v is negative or -0, and NaN where it is not finite, as MAX_REALS
+ * gives its second argument for NaN and for two zeros. */
 static inline reals relu_reals(reals v)
 {
-    const reals finite = mark_overflows(v);
-    return (reals)((words)finite & ~(words)(finite <= REALS(0.0)));
+    return FMA_REALS(REALS(0.0), v, MAX_REALS(v, REALS(0.0)));
 }
 
 /* The numbers of one affine map, for the functions below: out[k, i] over columns of x. */
@@ -181,83 +191,86 @@ typedef struct affine_map {
 } affine_map;
 
 /* Outputs of `rows` rows and `vectors` vectors, held in registers while j runs. Both, and relu, are constants where
- * this is called, so that each makes its own straight code. */
+ * this is called, so that each makes its own straight code. The weights of the next rows are asked for: they may be as
+ * far as memory. */
 static inline __attribute__((always_inline)) void affine_tile(int relu, int rows, int vectors, affine_map map,
                                                               const double *W, const double *b, const double *x,
                                                               double *out)
 {
-    reals sum[ROWS][VECTORS];
+    reals sum[ROWS][2 * VECTORS];
     for (int k = 0; k < rows; k++)
         for (int v = 0; v < vectors; v++)
             sum[k][v] = REALS(b != NULL ? b[k] : 0.0);
     for (size_t j = 0; j < map.d; j++) {
         const reals *column = (const reals *)(x + j * map.x_stride);
+        __builtin_prefetch((const void *)((uintptr_t)W + (size_t)rows * (map.d + j) * sizeof *W)); /* may be past W */
         for (int k = 0; k < rows; k++) {
             const reals weight = REALS(W[(size_t)k * map.d + j]);
             for (int v = 0; v < vectors; v++)
                 sum[k][v] = FMA_REALS(weight, column[v], sum[k][v]);
         }
     }
-    for (int k = 0; k < rows; k++)
+    for (int k = 0; k < rows; k++) {
         for (int v = 0; v < vectors; v++)
-            ((reals *)(out + (size_t)k * map.out_stride))[v] = relu ? relu_reals(sum[k][v]) : mark_overflows(sum[k][v]);
+            ((reals *)out)[v] = relu ? relu_reals(sum[k][v]) : mark_overflows(sum[k][v]);
+        out += map.out_stride;
+    }
 }
 
-/* All K rows of `vectors` vectors; relu and vectors are constants. */
-static inline __attribute__((always_inline)) void affine_panel(int relu, int vectors, size_t K, affine_map map,
-                                                               const double *W, const double *b, const double *x,
-                                                               double *out)
+/* n columns of `rows` rows, which stay in cache meanwhile. Rows that are few get wider tiles: an addition waits for the
+ * one before, so that several must be under way. */
+static inline __attribute__((always_inline)) void affine_strip(int relu, int rows, affine_map map, const double *W,
+                                                               const double *b, size_t n, const double *x, double *out)
+{
+    const int vectors = rows > ROWS / 2 ? VECTORS : 2 * VECTORS;
+    const size_t wide = (size_t)vectors * VECTOR_LANES;
+    size_t i = 0;
+    for (; i + wide <= n; i += wide)
+        affine_tile(relu, rows, vectors, map, W, b, x + i, out + i);
+    for (; i < n; i += VECTOR_LANES)
+        affine_tile(relu, rows, 1, map, W, b, x + i, out + i);
+}
+
+#define STRIP(rows)                                                                                                    \
+    case rows:                                                                                                         \
+        affine_strip(relu, rows < ROWS ? rows : ROWS, map, weights, biases, n, x, to);                                 \
+        break
+
+static inline __attribute__((always_inline)) void affine_strips(int relu, size_t K, affine_map map, const double *W,
+                                                                const double *b, size_t n, const double *x, double *out)
 {
     for (size_t k = 0; k < K; k += ROWS) {
         const double *weights = W + k * map.d, *biases = b != NULL ? b + k : NULL;
         double *to = out + k * map.out_stride;
-        switch (K - k) {
-        case 1:
-            affine_tile(relu, 1, vectors, map, weights, biases, x, to);
-            break;
-        case 2:
-            affine_tile(relu, 2, vectors, map, weights, biases, x, to);
-            break;
-        case 3:
-            affine_tile(relu, 3, vectors, map, weights, biases, x, to);
-            break;
-        default:
-            affine_tile(relu, ROWS, vectors, map, weights, biases, x, to);
+        switch (K - k < ROWS ? K - k : ROWS) {
+            STRIP(1);
+            STRIP(2);
+            STRIP(3);
+            STRIP(4);
+            STRIP(5);
+            STRIP(6);
+            STRIP(7);
+            STRIP(8);
         }
     }
 }
 
-static inline __attribute__((always_inline)) void affine_panels(int relu, size_t K, affine_map map, const double *W,
-                                                                const double *b, size_t n, const double *x, double *out)
-{
-    const size_t wide = VECTORS * VECTOR_LANES;
-    size_t i = 0;
-    for (; i + wide <= n; i += wide)
-        affine_panel(relu, VECTORS, K, map, W, b, x + i, out + i);
-    for (; i < n; i += VECTOR_LANES)
-        affine_panel(relu, 1, K, map, W, b, x + i, out + i);
-}
+#undef STRIP
 
 static void kernel_layer(int relu, size_t K, size_t d, const double *W, const double *b, size_t n, size_t x_stride,
                          const double *x, size_t out_stride, double *out)
 {
     const affine_map map = {d, x_stride, out_stride};
     if (relu)
-        affine_panels(1, K, map, W, b, n, x, out);
+        affine_strips(1, K, map, W, b, n, x, out);
     else
-        affine_panels(0, K, map, W, b, n, x, out);
+        affine_strips(0, K, map, W, b, n, x, out);
 }
 
 static void kernel_affine(size_t K, size_t d, const double *W, const double *b, size_t stride, const double *x,
                           double *out)
 {
     kernel_layer(0, K, d, W, b, stride, stride, x, stride, out);
-}
-
-/* a where the mask is set, b where it is clear. */
-static inline reals select_reals(words mask, reals a, reals b)
-{
-    return (reals)(((words)a & mask) | ((words)b & ~mask));
 }
 
 /* `vectors` vectors of units, a constant, without a branch. A NaN never becomes the largest. Returns whether one of the

@@ -55,7 +55,7 @@ static inline __attribute__((always_inline)) void evaluate_gates(int exact, cons
 static inline __attribute__((always_inline)) void mix_outputs(int outputs, const moeg_kernel_mixture *x, size_t j,
                                                               size_t i, reals scale, reals *gap, reals *soft)
 {
-    reals mixed[ROWS];
+    reals mixed[MIXED];
     for (int o = 0; o < outputs; o++)
         mixed[o] = REALS(0.0);
     for (size_t k = 0; k < x->losers; k++) {
@@ -90,8 +90,8 @@ static void mix_tile(const moeg_kernel_mixture *x, size_t first, size_t count, d
         const reals inverse = *(const reals *)(scale + i);
         reals g = REALS(0.0), s = REALS(0.0);
         size_t j = 0;
-        for (; j + ROWS <= x->m; j += ROWS)
-            mix_outputs(ROWS, x, j, first + i, inverse, &g, &s);
+        for (; j + MIXED <= x->m; j += MIXED)
+            mix_outputs(MIXED, x, j, first + i, inverse, &g, &s);
         for (; j < x->m; j++)
             mix_outputs(1, x, j, first + i, inverse, &g, &s);
         *(reals *)(gap + i) = g;

@@ -4,11 +4,9 @@
 
 size_t moeg_block_rows(size_t doubles_per_row)
 {
-    enum { LEAST = 64, MOST = 4096, DOUBLES = 256 * 1024 / sizeof(double) };
-    size_t rows = MOST;
-    while (rows > LEAST && doubles_per_row > DOUBLES / rows)
-        rows /= 2;
-    return rows;
+    enum { PANEL = 24, LEAST = 3, MOST = 169, DOUBLES = 256 * 1024 / sizeof(double) };
+    const size_t panels = DOUBLES / PANEL / (doubles_per_row > 0 ? doubles_per_row : 1);
+    return PANEL * (panels < LEAST ? LEAST : panels > MOST ? MOST : (panels - 1) | 1);
 }
 
 void moeg_block_pack(size_t n, size_t d, const double *rows, size_t stride, double *block)

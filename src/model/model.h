@@ -21,8 +21,9 @@ moeg_expert *moeg_expert_retain(const moeg_expert *expert);
 moeg_moe *moeg_moe_retain(const moeg_moe *moe);
 moeg_teacher *moeg_teacher_retain(const moeg_teacher *teacher);
 
-/* Rows of a block whose working set is `doubles_per_row`: the largest power of two in [64, 4096] that keeps it within
- * 256 KiB (64 if none does). A function of the problem's shape only: results depend on it. */
+/* Rows of a block whose working set is `doubles_per_row`: as many as keep it within 256 KiB, from 72 to 4056. They are
+ * 24, the columns that the affine kernels take at a time, times an odd number, so that variables are an odd number of
+ * cache lines apart and do not contend for a few sets. A function of the problem's shape only: results depend on it. */
 size_t moeg_block_rows(size_t doubles_per_row);
 
 /* x of samples first .. first + stride - 1 (an empirical law repeats its last row past n, a callback law its last

@@ -134,19 +134,28 @@ static double find_floor(const risk_case *c, const shape *s, const floor_rates *
     return flops * rates->flop + (double)s->d * rates->normal + exponentials * rates->exponential + gelus * rates->gelu;
 }
 
-/* Returns the seconds of a row, or -1. */
-static double report(const floor_rates *rates, const shape *s, moeg_mixing mixing)
+/* Seconds of a row. */
+static double report_mixing(const floor_rates *rates, const shape *s, moeg_mixing mixing, risk_case *c)
 {
-    risk_case c = {.mixing = mixing, .rows = s->rows};
-    double each = -1;
-    if (make_case(&c, s, moeg_gate_softmax()) == MOEG_OK) {
-        each = bench_seconds(run, &c) / (double)c.rows;
-        const double least = find_floor(&c, s, rates);
-        printf("risk     %-13s %-7s %9.1f ns/row, floor %9.1f, floor/time %4.2f\n", s->name,
-               mixing == MOEG_MIX_LOSS ? "losses" : "outputs", 1e9 * each, 1e9 * least, least / each);
+    c->mixing = mixing;
+    const double each = bench_seconds(run, c) / (double)c->rows, least = find_floor(c, s, rates);
+    printf("risk     %-13s %-7s %9.1f ns/row, floor %9.1f, floor/time %4.2f\n", s->name,
+           mixing == MOEG_MIX_LOSS ? "losses" : "outputs", 1e9 * each, 1e9 * least, least / each);
+    return each;
+}
+
+static int report(const floor_rates *rates, const shape *s, double *softmax)
+{
+    risk_case c = {.rows = s->rows};
+    const moeg_status status = make_case(&c, s, moeg_gate_softmax());
+    if (status == MOEG_OK) {
+        report_mixing(rates, s, MOEG_MIX_LOSS, &c);
+        *softmax = report_mixing(rates, s, MOEG_MIX_OUTPUT, &c);
+        printf("risk     %-13s two threads are %4.2f times as fast as one\n", s->name,
+               bench_wall_ratio(run, run_two, &c));
     }
     clear_case(&c);
-    return c.failed ? -1 : each;
+    return status != MOEG_OK || c.failed;
 }
 
 static int report_gate(const char *name, const shape *s, moeg_gate gate, double softmax)
@@ -158,17 +167,6 @@ static int report_gate(const char *name, const shape *s, moeg_gate gate, double 
         printf("risk     %-13s %-12s %9.1f ns/row, %5.2f times the softmax\n", s->name, name, 1e9 * each,
                each / softmax);
     }
-    clear_case(&c);
-    return status != MOEG_OK || c.failed;
-}
-
-static int report_threads(const shape *s)
-{
-    risk_case c = {.mixing = MOEG_MIX_OUTPUT, .rows = s->rows};
-    moeg_status status = make_case(&c, s, moeg_gate_softmax());
-    if (status == MOEG_OK)
-        printf("risk     %-13s two threads are %4.2f times as fast as one\n", s->name,
-               bench_wall_ratio(run, run_two, &c));
     clear_case(&c);
     return status != MOEG_OK || c.failed;
 }
@@ -195,8 +193,8 @@ int main(int argc, char **argv)
         if (argc > 1 && strstr(s.name, argv[1]) == NULL)
             continue;
         s.rows >>= quick ? 3 : 0;
-        const double softmax = report(&rates, &s, MOEG_MIX_OUTPUT);
-        failed |= softmax < 0 || report(&rates, &s, MOEG_MIX_LOSS) < 0 || report_threads(&s) != 0;
+        double softmax = 0;
+        failed |= report(&rates, &s, &softmax);
         if (s.h == 0) {
             failed |= report_gate("top-2 of all", &s, moeg_gate_topk_raw(2), softmax);
             failed |= report_gate("top-2 alone", &s, moeg_gate_topk_renorm(2), softmax);

@@ -11,14 +11,19 @@ static void rows_of_a_block_fill_the_cache(void **state)
 {
     (void)state;
     /* 256 KiB are 32768 doubles. */
-    assert_int_equal(moeg_block_rows(0), 4096);
-    assert_int_equal(moeg_block_rows(1), 4096);
-    assert_int_equal(moeg_block_rows(8), 4096);
-    assert_int_equal(moeg_block_rows(9), 2048);
-    assert_int_equal(moeg_block_rows(100), 256);
-    assert_int_equal(moeg_block_rows(256), 128);
-    assert_int_equal(moeg_block_rows(257), 64);
-    assert_int_equal(moeg_block_rows(SIZE_MAX), 64);
+    assert_int_equal(moeg_block_rows(0), 4056);
+    assert_int_equal(moeg_block_rows(8), 4056);
+    assert_int_equal(moeg_block_rows(9), 3624);
+    assert_int_equal(moeg_block_rows(100), 312);
+    assert_int_equal(moeg_block_rows(256), 120);
+    assert_int_equal(moeg_block_rows(274), 72);
+    assert_int_equal(moeg_block_rows(SIZE_MAX), 72);
+    for (size_t doubles = 1; doubles < 1000; doubles++) {
+        const size_t rows = moeg_block_rows(doubles);
+        assert_true(rows == 72 || rows * doubles * sizeof(double) <= 256 * 1024);
+        assert_int_equal(rows % 24, 0);
+        assert_int_equal(rows / 8 % 2, 1);
+    }
 }
 
 static void packing_is_transposing(void **state)
