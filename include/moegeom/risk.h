@@ -19,14 +19,16 @@ extern "C" {
 
 /** How the experts' outputs are mixed before they are judged. */
 typedef enum moeg_mixing {
-    MOEG_MIX_OUTPUT = 0, /**< L_tau = E |m - sum_k g_k f_k|^2 */
-    MOEG_MIX_LOSS = 1    /**< L_tau = E sum_k g_k |m - f_k|^2 */
+    MOEG_MIX_OUTPUT = 0, /**< L_tau = E |Y - sum_k g_k f_k|^2 */
+    MOEG_MIX_LOSS = 1    /**< L_tau = E sum_k g_k |Y - f_k|^2 */
 } moeg_mixing;
 
-/** Soft risks L_tau, the hard risk L_0 = E |m - f_{k*}|^2 and the gaps G(tau) = L_tau - L_0, from one pass.
+/** Soft risks L_tau, the hard risk L_0 = E |Y - f_{k*}|^2 and the gaps G(tau) = L_tau - L_0, from one pass.
  *
  * The gap is formed row by row as -2 D.(m - f_{k*}) + |D|^2, D = sum_{k != k*} g_k (f_k - f_{k*}) (output mixing):
- * L_tau and L_0 are never subtracted. Noise of Y around m adds a constant to both risks; it is not in them.
+ * L_tau and L_0 are never subtracted. The noise of a teacher, sigma^2 = moeg_teacher_noise(), is in the risks, exactly:
+ * hard and soft have sigma^2 more than what is sampled. The gap has none of it, but for #MOEG_GATE_TOPK_RAW with loss
+ * mixing, whose gates do not sum to 1: there -sigma^2 E[1 - sum_k g_k] is in the gap and in the soft risk.
  *
  * Method LINE (AUTO where it applies: K = 2, affine router, constant or affine experts, teacher of one such expert,
  * Gaussian law, SOFTMAX; or a law of moeg_law_margin_create(), logits that differ by a multiple of x_1 alone, constant

@@ -22,7 +22,8 @@ extern "C" {
 /** A stream: all 64 bits of the seed count, and streams of different id are independent. */
 typedef struct moeg_stream {
     uint64_t seed; /**< Key. */
-    uint32_t id;   /**< Purpose; 0 is the sampling of laws, 1 the seeding of centroids, 2 the component of a sample. */
+    uint32_t id;   /**< Purpose; 0 is the sampling of laws, 1 the seeding of centroids, 2 the component of a sample,
+                  3 the noise of teachers. */
 } moeg_stream;
 
 /** Uniforms on (0, 1): draws 0 .. q - 1 of units first .. first + n - 1.

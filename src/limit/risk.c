@@ -86,6 +86,12 @@ static moeg_status run_sampling(const char *function, const moeg_moe *moe, const
     return status;
 }
 
+/* NULL if LINE applies, else why not. */
+static const char *line_refusal(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law)
+{
+    return moeg_teacher_noise(teacher) > 0 ? "the teacher has noise" : moeg_line_risk_refusal(moe, teacher, law);
+}
+
 static moeg_status run(const char *function, const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,
                        moeg_mixing mixing, size_t ntau, const double *tau, const moeg_sampling *s, moeg_estimate *hard,
                        moeg_estimate *soft, moeg_estimate *gap, double *gap_covariance)
@@ -93,7 +99,7 @@ static moeg_status run(const char *function, const moeg_moe *moe, const moeg_tea
     int line;
     moeg_status status = check_all(function, moe, teacher, law, mixing, ntau, tau, s);
     if (status == MOEG_OK)
-        status = moeg_choose_line(function, moeg_line_risk_refusal(moe, teacher, law), s->method, &line);
+        status = moeg_choose_line(function, line_refusal(moe, teacher, law), s->method, &line);
     if (status != MOEG_OK)
         return status;
     if (!line)

@@ -3,9 +3,10 @@
  * gates lose what the experts left out have):
  *
  *   output mixing:  D = sum_k c_k phi_k + s h,   hard = |r|^2,   gap = D.(D + 2 r),   soft = |r + D|^2
- *   loss mixing:    l_k = |f_k - y|^2,   hard = sum_k g_k(0) l_k,   gap = sum_k c_k (l_k - |r|^2) + s hard
+ *   loss mixing:    l_k = |f_k - y|^2,   hard = sum_k g_k(0) l_k,   gap = sum_k c_k (l_k - |r|^2) + s (hard + sigma^2)
  *
- * in the last of which |r|^2 may stand for hard, as s = 0 where they differ. */
+ * in the last of which |r|^2 may stand for hard, as s = 0 where they differ; sigma^2 is the teacher's noise, which all
+ * the l_k have besides. */
 #include "limit/risk_job.h"
 
 #include "model/model.h"
@@ -54,18 +55,16 @@ static void evaluate_hard(const moeg_risk_context *c, moeg_risk_rows *r)
     }
 }
 
-/* Gap and soft risk of unit i from the changes of its gates. */
+/* Gap and soft risk of unit i from the changes of its gates, whose sum stands in r->spare. */
 static void mix_row(const moeg_risk_context *c, const moeg_risk_rows *r, size_t i, double *gap, double *soft)
 {
     const size_t stride = r->stride;
-    double lost = 0;
-    for (size_t k = 0; k < c->K && c->gate.kind == MOEG_GATE_TOPK_RAW; k++)
-        lost += r->gate[k * stride + i];
+    const double lost = r->spare[i];
     *gap = *soft = 0;
     if (c->mixing == MOEG_MIX_LOSS) {
         for (size_t k = 0; k < c->K; k++)
             *gap += r->gate[k * stride + i] * r->excess[k * stride + i];
-        *gap += lost * r->values[i];
+        *gap += lost * (r->values[i] + c->noise);
         *soft = r->values[i] + *gap;
         return;
     }
@@ -86,7 +85,7 @@ static void evaluate_temperature(const moeg_risk_context *c, moeg_risk_rows *r, 
     const double tau = c->tau[at];
     double *gap = r->values + (1 + at) * stride, *soft = r->soft + at * stride;
     if (tau > 0)
-        moeg_deviation_block(c->gate, c->K, stride, r->logits, tau, r->gate, r->scratch);
+        moeg_deviation_block(c->gate, c->K, stride, r->logits, tau, r->gate, r->spare, r->scratch);
     r->felt[t] = 0;
     for (size_t i = 0; i < stride; i++) {
         const int felt = tau > 0 && r->margin[i < r->n ? i : r->n - 1] <= MOEG_FELT * tau;

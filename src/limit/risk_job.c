@@ -193,6 +193,7 @@ moeg_risk_context *moeg_risk_context_create(const char *name, const moeg_moe *mo
     c->teacher = moeg_teacher_retain(teacher);
     c->law = moeg_law_retain(law);
     c->mixing = mixing;
+    c->noise = moeg_teacher_noise(teacher);
     c->seed = seed;
     c->exact = moeg_law_rows(law) != 0;
     c->gate = moeg_moe_gate(moe);

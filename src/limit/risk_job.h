@@ -21,8 +21,9 @@ typedef struct moeg_risk_context {
     moeg_mixing mixing;
     moeg_gate gate;
     uint64_t seed;
-    int exact;  /* An empirical law: no row is skipped. */
-    int frozen; /* The gates do not depend on tau: every gap is identically 0. */
+    double noise; /* Of the teacher: in the gaps, where they feel it; risks get it when they are read. */
+    int exact;    /* An empirical law: no row is skipped. */
+    int frozen;   /* The gates do not depend on tau: every gap is identically 0. */
     size_t K, m, d;
     size_t block_rows;
     size_t ntau;

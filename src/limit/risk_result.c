@@ -32,6 +32,20 @@ static moeg_status read_counts(const char *function, const moeg_risk_context *c,
     return status;
 }
 
+/* Risks have the noise of the teacher besides, which is not sampled. */
+static moeg_status add_noise(const char *function, const moeg_risk_context *c, moeg_estimate *hard, moeg_estimate *soft)
+{
+    for (size_t t = 0; t <= c->ntau; t++) {
+        moeg_estimate *risk = t == 0 ? hard : &soft[t - 1];
+        risk->value += c->noise;
+        risk->lo += c->noise;
+        risk->hi += c->noise;
+        if (isinf(risk->value))
+            return moeg_fail(MOEG_ERANGE, "%s: a risk overflows with the teacher's noise of %g", function, c->noise);
+    }
+    return MOEG_OK;
+}
+
 /* Whether the gap at tau is 0 for every input. */
 static int vanishes(const moeg_risk_context *c, size_t t)
 {
@@ -63,7 +77,8 @@ static moeg_status read_state(const char *function, const moeg_risk_context *c, 
             *doubtful = t;
         worst = status != MOEG_OK && (worst == MOEG_OK || status < 0) ? status : worst;
     }
-    return worst;
+    const moeg_status noisy = worst >= 0 ? add_noise(function, c, hard, soft) : MOEG_OK;
+    return noisy != MOEG_OK ? noisy : worst;
 }
 
 /* Covariance of the gap estimates: M2/(n (n - 1)), unknown where an error bar is infinite. */

@@ -109,11 +109,18 @@ size_t moeg_gate_workspace(moeg_gate gate, size_t K)
     return 2 * K + moeg_gate_row_workspace(gate, K);
 }
 
-typedef void row_function(moeg_gate gate, size_t K, const double *logits, double tau, double *out, double *workspace);
+/* Returns what sum (NULL: not wanted) gets. */
+typedef double row_function(moeg_gate gate, size_t K, const double *logits, double tau, double *out, double *workspace);
+
+static double gates_row(moeg_gate gate, size_t K, const double *logits, double tau, double *gates, double *workspace)
+{
+    moeg_gates_row(gate, K, logits, tau, gates, workspace);
+    return 0;
+}
 
 /* Unit by unit; NaN where the logits are not such as the gate wants. */
 static void map_units(row_function *row, moeg_gate gate, size_t K, size_t stride, const double *a, double tau,
-                      double *out, double *workspace)
+                      double *out, double *sum, double *workspace)
 {
     double *logits = workspace, *made = logits + K, *rest = made + K;
     for (size_t i = 0; i < stride; i++) {
@@ -124,8 +131,9 @@ static void map_units(row_function *row, moeg_gate gate, size_t K, size_t stride
             finite += logits[k] != -INFINITY;
         }
         const int fits = good == K && finite >= moeg_gate_wants(gate);
-        if (fits)
-            row(gate, K, logits, tau, made, rest);
+        const double total = fits ? row(gate, K, logits, tau, made, rest) : NAN;
+        if (sum != NULL)
+            sum[i] = total;
         for (size_t k = 0; k < K; k++)
             out[k * stride + i] = fits ? made[k] : NAN;
     }
@@ -134,11 +142,11 @@ static void map_units(row_function *row, moeg_gate gate, size_t K, size_t stride
 void moeg_gates_block(moeg_gate gate, size_t K, size_t stride, const double *a, double tau, double *gates,
                       double *workspace)
 {
-    map_units(moeg_gates_row, gate, K, stride, a, tau, gates, workspace);
+    map_units(gates_row, gate, K, stride, a, tau, gates, NULL, workspace);
 }
 
 void moeg_deviation_block(moeg_gate gate, size_t K, size_t stride, const double *a, double tau, double *change,
-                          double *workspace)
+                          double *sum, double *workspace)
 {
-    map_units(moeg_deviation_row, gate, K, stride, a, tau, change, workspace);
+    map_units(moeg_deviation_row, gate, K, stride, a, tau, change, sum, workspace);
 }

@@ -51,8 +51,10 @@ void moeg_softmax_row(size_t K, const double *logits, double tau, double *gates)
 /* Any gate; gates may be logits. */
 void moeg_gates_row(moeg_gate gate, size_t K, const double *logits, double tau, double *gates, double *workspace);
 
-/* change[k] = g_k(tau) - g_k(0), without cancellation; change is not logits. */
-void moeg_deviation_row(moeg_gate gate, size_t K, const double *logits, double tau, double *change, double *workspace);
+/* change[k] = g_k(tau) - g_k(0), without cancellation; change is not logits. Returns their sum, 0 but for TOPK_RAW:
+ * minus the gates of the experts outside the cut. */
+double moeg_deviation_row(moeg_gate gate, size_t K, const double *logits, double tau, double *change,
+                          double *workspace);
 
 /* A row under SUBSET, tau > 0 (gates_subset.c): n experts are not masked, of whom the k first of `index` win. Not to be
  * written to by others. */

@@ -126,6 +126,18 @@ void moeg_gates_row(moeg_gate gate, size_t K, const double *logits, double tau, 
     }
 }
 
+/* Sets what is outside the cut to 0. Returns minus its sum. */
+static double cut_change(size_t K, const double *logits, moeg_cut cut, double *change)
+{
+    double lost = 0;
+    for (size_t k = 0; k < K; k++)
+        if (!moeg_is_inside(cut, logits[k], k)) {
+            lost -= change[k];
+            change[k] = 0;
+        }
+    return lost;
+}
+
 /* The winner's gate less 1 is minus the sum of all others, which is compensated. */
 static void settle_winner(size_t K, size_t best, double *change)
 {
@@ -138,12 +150,12 @@ static void settle_winner(size_t K, size_t best, double *change)
     change[best] = -(sum + lost);
 }
 
-void moeg_deviation_row(moeg_gate gate, size_t K, const double *logits, double tau, double *change, double *workspace)
+double moeg_deviation_row(moeg_gate gate, size_t K, const double *logits, double tau, double *change, double *workspace)
 {
     if (tau == 0) {
         for (size_t k = 0; k < K; k++)
             change[k] = 0;
-        return;
+        return 0;
     }
     if (gate.kind == MOEG_GATE_SUBSET && gate.k > 1) {
         moeg_subset s;
@@ -152,15 +164,11 @@ void moeg_deviation_row(moeg_gate gate, size_t K, const double *logits, double t
             change[k] = 0;
         for (size_t i = 0; i < s.n; i++)
             change[s.index[i]] = (i < s.k ? -s.change[i].hi : s.change[i].hi) / ((double)s.k * MOEG_GATE_SHIFT);
-        return;
+        return 0;
     }
     /* Of TOPK_RAW the winner lacks what went to all others, those that are then set to 0 too. */
     const moeg_gate all = {gate.kind == MOEG_GATE_TOPK_RENORM ? gate.kind : MOEG_GATE_SOFTMAX, gate.k};
     moeg_gates_row(all, K, logits, tau, change, workspace);
     settle_winner(K, moeg_rank_row(K, 1, logits, 1), change);
-    if (gate.kind == MOEG_GATE_TOPK_RAW) {
-        const moeg_cut cut = moeg_cut_row(K, logits, gate.k);
-        for (size_t k = 0; k < K; k++)
-            change[k] = moeg_is_inside(cut, logits[k], k) ? change[k] : 0;
-    }
+    return gate.kind == MOEG_GATE_TOPK_RAW ? cut_change(K, logits, moeg_cut_row(K, logits, gate.k), change) : 0;
 }

@@ -81,9 +81,10 @@ size_t moeg_gate_workspace(moeg_gate gate, size_t K);
 void moeg_gates_block(moeg_gate gate, size_t K, size_t stride, const double *a, double tau, double *gates,
                       double *workspace);
 
-/* g(tau) - g(0) (K x stride), likewise, of a workspace as large, without cancellation. */
+/* g(tau) - g(0) (K x stride), likewise, of a workspace as large, and their sum over the experts (stride), which is 0
+ * but for TOPK_RAW; both without cancellation. */
 void moeg_deviation_block(moeg_gate gate, size_t K, size_t stride, const double *a, double tau, double *change,
-                          double *workspace);
+                          double *sum, double *workspace);
 
 /* 1 and W (K x d), b (K) of an affine router, or 0 for another router. They belong to the router. */
 int moeg_router_affine_parts(const moeg_router *router, const double **W, const double **b);
@@ -116,7 +117,8 @@ size_t moeg_teacher_dim(const moeg_teacher *teacher);
 /* Rows of a data teacher; 0 for any other. */
 uint64_t moeg_teacher_rows(const moeg_teacher *teacher);
 
-/* The expert of a teacher made from one, or NULL. It belongs to the teacher. */
+/* The expert of a teacher made from one, or NULL. It belongs to the teacher. Here and below noise is looked through:
+ * moeg_teacher_noise() has it. */
 const moeg_expert *moeg_teacher_expert(const moeg_teacher *teacher);
 
 /* The mixture of a teacher made from one, and its temperature, or NULL. It belongs to the teacher. */

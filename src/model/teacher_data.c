@@ -45,13 +45,9 @@ moeg_status moeg_teacher_data_create(moeg_teacher **teacher, size_t n, size_t m,
     status = moeg_check_rows(function, "y", n, m, y);
     if (status != MOEG_OK)
         return status;
-    data_teacher *t = moeg_object_alloc(sizeof *t, n * m);
+    data_teacher *t = moeg_teacher_alloc(&data_kind, sizeof *t, n * m, 0, m, n);
     if (t == NULL)
         return moeg_fail_memory(function);
-    t->teacher.kind = &data_kind;
-    t->teacher.dim = 0;
-    t->teacher.outputs = m;
-    t->teacher.rows = n;
     memcpy(t->y, y, n * m * sizeof *y);
     *teacher = &t->teacher;
     return MOEG_OK;

@@ -34,13 +34,10 @@ moeg_status moeg_teacher_expert_create(moeg_teacher **teacher, moeg_expert *expe
         status = moeg_check_pointer(function, "expert", expert);
     if (status != MOEG_OK)
         return status;
-    expert_teacher *t = moeg_object_alloc(sizeof *t, 0);
+    expert_teacher *t =
+        moeg_teacher_alloc(&expert_kind, sizeof *t, 0, moeg_expert_dim(expert), moeg_expert_outputs(expert), 0);
     if (t == NULL)
         return moeg_fail_memory(function);
-    t->teacher.kind = &expert_kind;
-    t->teacher.dim = moeg_expert_dim(expert);
-    t->teacher.outputs = moeg_expert_outputs(expert);
-    t->teacher.rows = 0;
     t->expert = moeg_expert_retain(expert);
     *teacher = &t->teacher;
     return MOEG_OK;
@@ -48,5 +45,6 @@ moeg_status moeg_teacher_expert_create(moeg_teacher **teacher, moeg_expert *expe
 
 const moeg_expert *moeg_teacher_expert(const moeg_teacher *teacher)
 {
+    teacher = moeg_teacher_without_noise(teacher);
     return teacher->kind == &expert_kind ? ((const expert_teacher *)teacher)->expert : NULL;
 }

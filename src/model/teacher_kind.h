@@ -18,7 +18,20 @@ struct moeg_teacher {
     const moeg_teacher_kind *kind;
     size_t dim; /* 0: looks at the row number only */
     size_t outputs;
-    uint64_t rows; /* of the data; 0 for other kinds */
+    uint64_t rows;      /* of the data; 0 for other kinds */
+    double noise;       /* E |Y - m(X)|^2 */
+    moeg_teacher *mean; /* what the noise is around; NULL for other kinds */
 };
+
+/* A teacher (sizeof the kind's struct, and room for its doubles) with these properties, and no noise. NULL if there is
+ * no memory. */
+void *moeg_teacher_alloc(const moeg_teacher_kind *kind, size_t size, size_t doubles, size_t dim, size_t outputs,
+                         uint64_t rows);
+
+/* The teacher without its noise. */
+static inline const moeg_teacher *moeg_teacher_without_noise(const moeg_teacher *teacher)
+{
+    return teacher->mean != NULL ? teacher->mean : teacher;
+}
 
 #endif

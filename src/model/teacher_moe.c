@@ -38,13 +38,9 @@ moeg_status moeg_teacher_moe_create(moeg_teacher **teacher, moeg_moe *moe, doubl
         status = moeg_check_tau(function, "tau", tau);
     if (status != MOEG_OK)
         return status;
-    moe_teacher *t = moeg_object_alloc(sizeof *t, 0);
+    moe_teacher *t = moeg_teacher_alloc(&moe_kind, sizeof *t, 0, moeg_moe_dim(moe), moeg_moe_outputs(moe), 0);
     if (t == NULL)
         return moeg_fail_memory(function);
-    t->teacher.kind = &moe_kind;
-    t->teacher.dim = moeg_moe_dim(moe);
-    t->teacher.outputs = moeg_moe_outputs(moe);
-    t->teacher.rows = 0;
     t->moe = moeg_moe_retain(moe);
     t->tau = tau;
     *teacher = &t->teacher;
@@ -53,6 +49,7 @@ moeg_status moeg_teacher_moe_create(moeg_teacher **teacher, moeg_moe *moe, doubl
 
 const moeg_moe *moeg_teacher_moe(const moeg_teacher *teacher, double *tau)
 {
+    teacher = moeg_teacher_without_noise(teacher);
     if (teacher->kind != &moe_kind)
         return NULL;
     *tau = ((const moe_teacher *)teacher)->tau;

@@ -71,12 +71,12 @@ static void assert_sums_to(size_t K, const double *g, double expected, double to
 static void deviation(moeg_gate gate, size_t K, const double *a, double tau, double *change)
 {
     enum { STRIDE = 8 };
-    static double block[MOST * STRIDE], out[MOST * STRIDE];
+    static double block[MOST * STRIDE], out[MOST * STRIDE], sum[STRIDE];
     double *workspace = moeg_alloc(moeg_gate_workspace(gate, K), sizeof *workspace);
     for (size_t k = 0; k < K; k++)
         for (size_t i = 0; i < STRIDE; i++)
             block[k * STRIDE + i] = a[k];
-    moeg_deviation_block(gate, K, STRIDE, block, tau, out, workspace);
+    moeg_deviation_block(gate, K, STRIDE, block, tau, out, sum, workspace);
     for (size_t k = 0; k < K; k++)
         change[k] = out[k * STRIDE + 5];
     moeg_release(workspace);

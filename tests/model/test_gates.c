@@ -294,7 +294,7 @@ static void blocks_are_rows(void **state)
 {
     (void)state;
     enum { K = 6, STRIDE = 40 };
-    double a[K * STRIDE], g[K * STRIDE], change[K * STRIDE], row[K], soft[K], hard[K], work[512];
+    double a[K * STRIDE], g[K * STRIDE], change[K * STRIDE], sums[STRIDE], row[K], soft[K], hard[K], work[512];
     fill_values(29, K * STRIDE, 3, a);
     for (size_t i = 0; i < STRIDE; i += 3)
         a[i % K * STRIDE + i] = -INFINITY;
@@ -309,7 +309,7 @@ static void blocks_are_rows(void **state)
         const moeg_gate gate = gates[v / 4];
         const double tau = taus[v % 4];
         assert_true(moeg_gate_workspace(gate, K) <= 512);
-        moeg_deviation_block(gate, K, STRIDE, a, tau, change, work);
+        moeg_deviation_block(gate, K, STRIDE, a, tau, change, sums, work);
         memcpy(g, a, sizeof g);
         moeg_gates_block(gate, K, STRIDE, g, tau, g, work);
         for (size_t i = 0; i < STRIDE; i++) {
@@ -332,8 +332,12 @@ static void blocks_are_rows(void **state)
                 if (!bad && hard[k] == 0)
                     assert_near(change[k * STRIDE + i], soft[k], 0);
             }
-            if (!bad && gate.kind != MOEG_GATE_TOPK_RAW)
-                assert_near(sum, 0, 2 * EPS);
+            if (bad) {
+                assert_true(isnan(sums[i]));
+                continue;
+            }
+            assert_near(sums[i], sum, 2 * EPS);
+            assert_true(gate.kind == MOEG_GATE_TOPK_RAW ? sums[i] <= 0 : sums[i] == 0);
         }
     }
 }
@@ -343,7 +347,7 @@ static void deviations_do_not_cancel(void **state)
 {
     (void)state;
     enum { K = 4, STRIDE = 8 };
-    double a[K * STRIDE], change[K * STRIDE], work[256];
+    double a[K * STRIDE], change[K * STRIDE], sum[STRIDE], work[256];
     const double logits[K] = {-300, 0, -500, -300};
     for (size_t k = 0; k < K; k++)
         for (size_t i = 0; i < STRIDE; i++)
@@ -352,17 +356,19 @@ static void deviations_do_not_cancel(void **state)
     const struct {
         moeg_gate gate;
         double expected[3]; /* of experts 0, 1, 3; expert 2 is far below */
+        double sum;
     } cases[] = {
-        {{MOEG_GATE_SOFTMAX, 0}, {e, -2 * e, e}},       {{MOEG_GATE_TOPK_RAW, 1}, {0, -2 * e, 0}},
-        {{MOEG_GATE_TOPK_RAW, 2}, {e, -2 * e, 0}},      {{MOEG_GATE_TOPK_RENORM, 1}, {0, 0, 0}},
-        {{MOEG_GATE_TOPK_RENORM, 2}, {e, -e, 0}},       {{MOEG_GATE_SUBSET, 1}, {e, -2 * e, e}},
-        {{MOEG_GATE_SUBSET, 2}, {-0.25, -e / 4, 0.25}},
+        {{MOEG_GATE_SOFTMAX, 0}, {e, -2 * e, e}, 0},   {{MOEG_GATE_TOPK_RAW, 1}, {0, -2 * e, 0}, -2 * e},
+        {{MOEG_GATE_TOPK_RAW, 2}, {e, -2 * e, 0}, -e}, {{MOEG_GATE_TOPK_RAW, 3}, {e, -2 * e, e}, -exp(-500)},
+        {{MOEG_GATE_TOPK_RENORM, 1}, {0, 0, 0}, 0},    {{MOEG_GATE_TOPK_RENORM, 2}, {e, -e, 0}, 0},
+        {{MOEG_GATE_SUBSET, 1}, {e, -2 * e, e}, 0},    {{MOEG_GATE_SUBSET, 2}, {-0.25, -e / 4, 0.25}, 0},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        moeg_deviation_block(cases[c].gate, K, STRIDE, a, 1, change, work);
+        moeg_deviation_block(cases[c].gate, K, STRIDE, a, 1, change, sum, work);
         assert_relative(change[0 * STRIDE], cases[c].expected[0], 8 * EPS);
         assert_relative(change[1 * STRIDE], cases[c].expected[1], 8 * EPS);
         assert_relative(change[3 * STRIDE], cases[c].expected[2], 8 * EPS);
+        assert_relative(sum[5], cases[c].sum, 8 * EPS);
     }
 }
 

@@ -118,7 +118,7 @@ static void blocks_of_one_logit(void **state)
 {
     (void)state;
     enum { STRIDE = 72, USED = 67 };
-    double a[STRIDE], margin[STRIDE], change[STRIDE], workspace[16];
+    double a[STRIDE], margin[STRIDE], change[STRIDE], sum[STRIDE], workspace[16];
     uint32_t best[STRIDE];
     const moeg_gate gates[] = {moeg_gate_softmax(), moeg_gate_topk_renorm(1), moeg_gate_topk_raw(1),
                                moeg_gate_subset(1)};
@@ -132,8 +132,9 @@ static void blocks_of_one_logit(void **state)
         mark(STRIDE, margin);
         assert_int_equal(moeg_gate_gap_block(gates[g], 1, USED, STRIDE, a, margin), USED);
         assert_all(USED, margin, INFINITY);
-        moeg_deviation_block(gates[g], 1, STRIDE, a, 0.3, change, workspace);
+        moeg_deviation_block(gates[g], 1, STRIDE, a, 0.3, change, sum, workspace);
         assert_all(STRIDE, change, 0);
+        assert_all(STRIDE, sum, 0);
     }
     a[41] = NAN;
     assert_int_equal(moeg_margin_block(1, USED, STRIDE, a, best, margin), 41);
