@@ -66,6 +66,20 @@ MOEG_EXPORT moeg_status moeg_gates(moeg_gate gate, size_t n, size_t K, const dou
  *         #MOEG_EDOM (no finite logit in a row). Outputs untouched on error. Cost O(n K). Thread-safe. */
 MOEG_EXPORT moeg_status moeg_gates_softmax(size_t n, size_t K, const double *logits, double tau, double *gates);
 
+/** Derivatives dg_k/dtau of the gates of n rows with respect to the temperature. At tau = 0 they are 0.
+ *
+ * Each is a difference of two terms of one sign (SOFTMAX: g_k u_k/tau^2 and g_k E_g[u]/tau^2, u = a_(1) - a), and right
+ * to 8 epsilon of the larger one, and 4e-323 (1 + 1/tau) absolute, with the gate's own error where that is subnormal.
+ * The best expert's has one term only (#MOEG_GATE_SUBSET: all of them, where the temperature is low).
+ * @param logits      (n x K), finite or -inf (derivative 0)
+ * @param tau         0 or in [1e-300, 1e300]
+ * @param derivative  (n x K); must not overlap the logits
+ * @return as moeg_gates(); #MOEG_EDOM also at tau = 0 where the largest two logits of a row tie (#MOEG_GATE_SUBSET:
+ * those of ranks k and k + 1; #MOEG_GATE_TOPK_RENORM with k = 1: never), as the gates jump there. #MOEG_ENOMEM as
+ * there. Cost O(n K k), of #MOEG_GATE_SOFTMAX O(n K). Thread-safe. */
+MOEG_EXPORT moeg_status moeg_gates_derivative(moeg_gate gate, size_t n, size_t K, const double *logits, double tau,
+                                              double *derivative);
+
 /** Jacobians d g_i/d a_j of n rows, in closed form. At tau = 0 they are 0.
  *
  * Diagonal entries are right to 16 epsilon, relative, the others of #MOEG_GATE_SUBSET to 64 epsilon, and all to

@@ -150,3 +150,14 @@ void moeg_deviation_block(moeg_gate gate, size_t K, size_t stride, const double 
 {
     map_units(moeg_deviation_row, gate, K, stride, a, tau, change, sum, workspace);
 }
+
+size_t moeg_slope_workspace(moeg_gate gate, size_t K)
+{
+    return 2 * K + moeg_slope_row_workspace(gate, K);
+}
+
+void moeg_slope_block(moeg_gate gate, size_t K, size_t stride, const double *a, double tau, double *slope, double *sum,
+                      double *workspace)
+{
+    map_units(moeg_slope_row, gate, K, stride, a, tau, slope, sum, workspace);
+}

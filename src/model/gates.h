@@ -69,12 +69,30 @@ typedef struct moeg_subset {
     moeg_twofold total;
 } moeg_subset;
 
+/* slope[k] = tau dg_k/dtau, 0 at tau = 0; slope is not logits. Returns their sum, 0 but for TOPK_RAW. */
+double moeg_slope_row(moeg_gate gate, size_t K, const double *logits, double tau, double *slope, double *workspace);
+size_t moeg_slope_row_workspace(moeg_gate gate, size_t K);
+
+/* Whether the logits of ranks k and k + 1 tie and are finite. */
+int moeg_ties_at(size_t K, const double *logits, size_t k);
+
+/* Sets change[k] of the experts outside the cut to 0. Returns minus what they had together. */
+double moeg_cut_change(size_t K, const double *logits, moeg_cut cut, double *change);
+
 /* Doubles; SIZE_MAX/4 where that overflows. */
 size_t moeg_subset_workspace(size_t K, size_t k);
 
 /* s->change[i] = MOEG_GATE_SHIFT times the probability that expert index[i] changes sides: that a winner is not in S,
  * or that a loser is. 0 for all if only k logits are finite. */
 void moeg_subset_solve(moeg_subset *s, size_t K, size_t k, const double *logits, double tau, double *workspace);
+
+/* out_r = (in_r + x in_{r+step}) scale, 0 <= r <= depth, with 0 for in outside: the recurrence past expert i. Backward
+ * past a winner and forward past a loser step is 1, else -1. out may be in. */
+void moeg_subset_advance(const moeg_subset *s, size_t i, int step, const moeg_twofold *in, moeg_twofold *out);
+
+/* moeg_slope_row() of SUBSET, k > 1; and its doubles. */
+void moeg_subset_slope(size_t K, size_t k, const double *logits, double tau, double *slope, double *workspace);
+size_t moeg_subset_slope_workspace(size_t K, size_t k);
 
 /* both[i] = MOEG_GATE_SHIFT^2 times the probability that experts index[i] and index[j] both change sides, i != j;
  * both[j] is 0. */

@@ -5,8 +5,7 @@
 
 #include <stdint.h>
 
-/* The logits of ranks k and k + 1, finite, tie. */
-static int ties_at(size_t K, const double *logits, size_t k)
+int moeg_ties_at(size_t K, const double *logits, size_t k)
 {
     if (k == K)
         return 0;
@@ -22,7 +21,7 @@ static moeg_status check_ties(const char *function, moeg_gate gate, size_t n, si
         return MOEG_OK;
     const size_t k = tau > 0 || gate.kind == MOEG_GATE_SUBSET ? gate.k : 1;
     for (size_t i = 0; i < n; i++)
-        if (ties_at(K, logits + i * K, k))
+        if (moeg_ties_at(K, logits + i * K, k))
             return moeg_fail(MOEG_EDOM,
                              "%s: the logits of ranks %zu and %zu of row %zu tie, where the gates are not "
                              "differentiable",

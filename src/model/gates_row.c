@@ -126,8 +126,7 @@ void moeg_gates_row(moeg_gate gate, size_t K, const double *logits, double tau, 
     }
 }
 
-/* Sets what is outside the cut to 0. Returns minus its sum. */
-static double cut_change(size_t K, const double *logits, moeg_cut cut, double *change)
+double moeg_cut_change(size_t K, const double *logits, moeg_cut cut, double *change)
 {
     double lost = 0;
     for (size_t k = 0; k < K; k++)
@@ -170,5 +169,5 @@ double moeg_deviation_row(moeg_gate gate, size_t K, const double *logits, double
     const moeg_gate all = {gate.kind == MOEG_GATE_TOPK_RENORM ? gate.kind : MOEG_GATE_SOFTMAX, gate.k};
     moeg_gates_row(all, K, logits, tau, change, workspace);
     settle_winner(K, moeg_rank_row(K, 1, logits, 1), change);
-    return gate.kind == MOEG_GATE_TOPK_RAW ? cut_change(K, logits, moeg_cut_row(K, logits, gate.k), change) : 0;
+    return gate.kind == MOEG_GATE_TOPK_RAW ? moeg_cut_change(K, logits, moeg_cut_row(K, logits, gate.k), change) : 0;
 }

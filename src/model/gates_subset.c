@@ -117,8 +117,7 @@ static void set_odds(moeg_subset *s, const double *logits, double tau)
     }
 }
 
-/* out_r = (in_r + x in_{r+step}) scale, 0 <= r <= depth, in + 0 = 0 outside. An expert that must change only moves r.
- * out may be in. */
+/* An expert that must change only moves r. */
 static void advance(const moeg_subset *s, size_t i, int step, int must, const moeg_twofold *in, moeg_twofold *out)
 {
     const moeg_twofold x = moeg_twofold_scale(s->odds[i], 1 / MOEG_GATE_SHIFT);
@@ -128,6 +127,11 @@ static void advance(const moeg_subset *s, size_t i, int step, int must, const mo
         const moeg_twofold moved = !inside ? zero : step > 0 ? in[r + 1] : in[r - 1];
         out[r] = must ? moved : moeg_twofold_scale(moeg_twofold_add(in[r], moeg_twofold_times(x, moved)), s->scale[i]);
     }
+}
+
+void moeg_subset_advance(const moeg_subset *s, size_t i, int step, const moeg_twofold *in, moeg_twofold *out)
+{
+    advance(s, i, step, 0, in, out);
 }
 
 /* sum[i] = sum_r F_r B_{r+-1} of every expert i, with `forced` (n: none) among those that change; not of that one.

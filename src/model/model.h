@@ -86,6 +86,11 @@ void moeg_gates_block(moeg_gate gate, size_t K, size_t stride, const double *a, 
 void moeg_deviation_block(moeg_gate gate, size_t K, size_t stride, const double *a, double tau, double *change,
                           double *sum, double *workspace);
 
+/* tau dg/dtau (K x stride) and its sum over the experts, likewise, of a workspace of its own; 0 at tau = 0. */
+size_t moeg_slope_workspace(moeg_gate gate, size_t K);
+void moeg_slope_block(moeg_gate gate, size_t K, size_t stride, const double *a, double tau, double *slope, double *sum,
+                      double *workspace);
+
 /* 1 and W (K x d), b (K) of an affine router, or 0 for another router. They belong to the router. */
 int moeg_router_affine_parts(const moeg_router *router, const double **W, const double **b);
 
