@@ -10,17 +10,6 @@
 #include "model/model.h"
 
 #include <math.h>
-#include <string.h>
-
-static moeg_status check_all(const char *function, const moeg_moe *moe, const moeg_teacher *teacher,
-                             const moeg_law *law, moeg_mixing mixing, size_t ntau, const double *tau,
-                             const moeg_sampling *s)
-{
-    moeg_status status = moeg_check_risk_objects(function, moe, teacher, law, mixing);
-    if (status == MOEG_OK)
-        status = moeg_check_temperatures(function, ntau, tau);
-    return status == MOEG_OK ? moeg_sampling_check(s) : status;
-}
 
 /* An estimate of the one deterministic line. */
 static moeg_estimate exact(double value, double error, double level)
@@ -68,24 +57,6 @@ static moeg_status run_line(const char *function, const moeg_line_risk *risk, mo
     return status;
 }
 
-static moeg_status run_sampling(const char *function, const moeg_moe *moe, const moeg_teacher *teacher,
-                                const moeg_law *law, moeg_mixing mixing, size_t ntau, const double *tau,
-                                const moeg_sampling *s, moeg_estimate *hard, moeg_estimate *soft, moeg_estimate *gap,
-                                double *gap_covariance)
-{
-    moeg_job *job = NULL;
-    moeg_partial *partial = NULL;
-    moeg_status status = moeg_risk_job_make(function, &job, moe, teacher, law, mixing, ntau, tau, s);
-    if (status == MOEG_OK)
-        status = moeg_job_run(job, s, 0, moeg_job_blocks(job), &partial);
-    if (status >= 0)
-        status = moeg_sampled_status(
-            function, status, moeg_risk_job_read(function, job, partial, s->level, hard, soft, gap, gap_covariance));
-    moeg_partial_free(partial);
-    moeg_job_free(job);
-    return status;
-}
-
 /* NULL if LINE applies, else why not. */
 static const char *line_refusal(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law)
 {
@@ -97,13 +68,13 @@ static moeg_status run(const char *function, const moeg_moe *moe, const moeg_tea
                        moeg_estimate *soft, moeg_estimate *gap, double *gap_covariance)
 {
     int line;
-    moeg_status status = check_all(function, moe, teacher, law, mixing, ntau, tau, s);
+    moeg_status status = moeg_check_risk(function, moe, teacher, law, mixing, ntau, tau, s);
     if (status == MOEG_OK)
         status = moeg_choose_line(function, line_refusal(moe, teacher, law), s->method, &line);
     if (status != MOEG_OK)
         return status;
     if (!line)
-        return run_sampling(function, moe, teacher, law, mixing, ntau, tau, s, hard, soft, gap, gap_covariance);
+        return moeg_risk_sample(function, 0, moe, teacher, law, mixing, ntau, tau, s, hard, soft, gap, gap_covariance);
     moeg_line_risk risk;
     if ((status = moeg_line_risk_init(function, moe, teacher, law, &risk)) != MOEG_OK)
         return status;
@@ -132,12 +103,12 @@ moeg_status moeg_risk_job_create(moeg_job **job, const moeg_moe *moe, const moeg
     static const char function[] = "risk_job_create";
     moeg_status status = moeg_check_pointer(function, "job", job);
     if (status == MOEG_OK)
-        status = check_all(function, moe, teacher, law, mixing, ntau, tau, s);
+        status = moeg_check_risk(function, moe, teacher, law, mixing, ntau, tau, s);
     if (status == MOEG_OK)
         status = moeg_check_job_method(function, s);
     if (status != MOEG_OK)
         return status;
-    return moeg_risk_job_make(function, job, moe, teacher, law, mixing, ntau, tau, s);
+    return moeg_risk_job_make(function, job, 0, moe, teacher, law, mixing, ntau, tau, s);
 }
 
 moeg_status moeg_risk_job_result(const moeg_job *job, const moeg_partial *partial, double level, moeg_estimate *hard,

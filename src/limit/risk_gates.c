@@ -78,6 +78,30 @@ static void mix_row(const moeg_risk_context *c, const moeg_risk_rows *r, size_t 
     }
 }
 
+/* tau dG/dtau of unit i: with c' = tau dc/dtau in the place of c, of output mixing 2 D'.(D + r), D + r being what the
+ * soft output is off the mean; of loss mixing, which is linear in c, the gap's own sum. */
+static double slope_row(const moeg_risk_context *c, const moeg_risk_rows *r, size_t i)
+{
+    const size_t stride = r->stride;
+    const double lost = r->spare[i], losing = r->winner[i];
+    double slope = 0;
+    if (c->mixing == MOEG_MIX_LOSS) {
+        for (size_t k = 0; k < c->K; k++)
+            slope += r->slope[k * stride + i] * r->excess[k * stride + i];
+        return slope + losing * (r->values[i] + c->noise);
+    }
+    for (size_t j = 0; j < c->m; j++) {
+        double D = lost * r->below[j * stride + i], moving = losing * r->below[j * stride + i];
+        for (size_t k = 0; k < c->K; k++) {
+            const double contrast = r->contrast[(k * c->m + j) * stride + i];
+            D += r->gate[k * stride + i] * contrast;
+            moving += r->slope[k * stride + i] * contrast;
+        }
+        slope += 2 * moving * (D + r->residual[j * stride + i]);
+    }
+    return slope;
+}
+
 /* A temperature: the changes of the gates in r->gate, then row by row. */
 static void evaluate_temperature(const moeg_risk_context *c, moeg_risk_rows *r, size_t t)
 {
@@ -86,12 +110,17 @@ static void evaluate_temperature(const moeg_risk_context *c, moeg_risk_rows *r, 
     double *gap = r->values + (1 + at) * stride, *soft = r->soft + at * stride;
     if (tau > 0)
         moeg_deviation_block(c->gate, c->K, stride, r->logits, tau, r->gate, r->spare, r->scratch);
+    if (tau > 0 && c->slope)
+        moeg_slope_block(c->gate, c->K, stride, r->logits, tau, r->slope, r->winner, r->scratch);
     r->felt[t] = 0;
     for (size_t i = 0; i < stride; i++) {
         const int felt = tau > 0 && r->margin[i < r->n ? i : r->n - 1] <= MOEG_FELT * tau;
+        const int summed = felt || (tau > 0 && c->exact);
         gap[i] = 0;
         soft[i] = r->values[i];
-        if (felt || (tau > 0 && c->exact))
+        if (summed && c->slope)
+            gap[i] = slope_row(c, r, i);
+        else if (summed)
             mix_row(c, r, i, gap + i, soft + i);
         if (felt && i < r->n) {
             const double v = exp(-r->margin[i] / tau);

@@ -96,7 +96,7 @@ static moeg_status block(const void *context, uint64_t first, uint64_t count, vo
     const moeg_status status = moeg_risk_draw(c, first, &rows);
     if (status != MOEG_OK)
         return status;
-    if (c->gate.kind == MOEG_GATE_SOFTMAX) {
+    if (moeg_risk_is_vector(c)) {
         moeg_risk_arrange(c, &rows);
         moeg_risk_evaluate(c, &rows);
     } else {
@@ -209,9 +209,9 @@ moeg_risk_context *moeg_risk_context_create(const char *name, const moeg_moe *mo
     return c;
 }
 
-moeg_status moeg_risk_job_make(const char *function, moeg_job **job, const moeg_moe *moe, const moeg_teacher *teacher,
-                               const moeg_law *law, moeg_mixing mixing, size_t ntau, const double *tau,
-                               const moeg_sampling *s)
+moeg_status moeg_risk_job_make(const char *function, moeg_job **job, int slope, const moeg_moe *moe,
+                               const moeg_teacher *teacher, const moeg_law *law, moeg_mixing mixing, size_t ntau,
+                               const double *tau, const moeg_sampling *s)
 {
     size_t pairs;
     if (ntau > SIZE_MAX / 64 || moeg_multiply_overflows(ntau + 1, (ntau + 2) * sizeof(double), &pairs))
@@ -219,6 +219,9 @@ moeg_status moeg_risk_job_make(const char *function, moeg_job **job, const moeg_
     moeg_risk_context *c = moeg_risk_context_create("risk", moe, teacher, law, mixing, ntau, tau, s->seed);
     if (c == NULL)
         return moeg_fail_memory(function);
+    c->slope = slope;
+    if (slope)
+        c->block_rows = choose_block(c);
     moeg_risk_rows rows;
     const moeg_job_spec spec = {
         .name = c->name,

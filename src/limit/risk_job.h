@@ -23,6 +23,7 @@ typedef struct moeg_risk_context {
     uint64_t seed;
     double noise; /* Of the teacher: in the gaps, where they feel it; risks get it when they are read. */
     int exact;    /* An empirical law: no row is skipped. */
+    int slope;    /* What stands for the gaps: tau dG/dtau, of whichever gate, instead of G. */
     int frozen;   /* The gates do not depend on tau: every gap is identically 0. */
     size_t K, m, d;
     size_t block_rows;
@@ -43,7 +44,7 @@ typedef struct moeg_risk_rows {
     double *contrast;                               /* ((K - 1) m) f_k - f_best; 0 where k is masked */
     double *residual;                               /* (m) f_best - y */
     double *excess;                                 /* (K - 1) |f_k - y|^2 - |f_best - y|^2: loss mixing */
-    double *gate;                                   /* (K - 1) scratch */
+    double *gate, *slope;                           /* (K - 1) scratch, (K) of a slope */
     double *winner, *spare;                         /* (1), (1) scratch */
     double *values;                                 /* (1 + ntau): the hard risk, then the gaps, as given */
     double *soft;                                   /* (ntau) */
@@ -54,6 +55,12 @@ typedef struct moeg_risk_rows {
 
 /* Places the arrays from `base` on; returns the doubles they take. base may be NULL. */
 size_t moeg_risk_layout(const moeg_risk_context *c, size_t n, size_t stride, double *base, moeg_risk_rows *rows);
+
+/* Whether rows go through the vector kernels of SOFTMAX; else through the loops of all gates. */
+static inline int moeg_risk_is_vector(const moeg_risk_context *c)
+{
+    return c->gate.kind == MOEG_GATE_SOFTMAX && !c->slope;
+}
 
 /* A context that keeps the objects alive, or NULL. ntau = 0 is fine. */
 moeg_risk_context *moeg_risk_context_create(const char *name, const moeg_moe *moe, const moeg_teacher *teacher,
@@ -74,9 +81,9 @@ void moeg_risk_arrange(const moeg_risk_context *c, moeg_risk_rows *rows);
 /* From there to values, soft and weight. */
 void moeg_risk_evaluate(const moeg_risk_context *c, moeg_risk_rows *rows);
 
-/* Both for a gate other than SOFTMAX: from logits, outputs, target and the gate's own gap in margin to place (the
- * rows' own order), felt, values, soft and weight. below (m) then holds the hard output; contrast, excess and gate are
- * those of all K experts. */
+/* Both for a gate other than SOFTMAX, and for slopes: from logits, outputs, target and the gate's own gap in margin to
+ * place (the rows' own order), felt, values, soft and weight. below (m) then holds the hard output; contrast, excess
+ * and gate are those of all K experts. */
 void moeg_risk_evaluate_gates(const moeg_risk_context *c, moeg_risk_rows *rows);
 
 #endif

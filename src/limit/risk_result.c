@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/job.h"
 #include "base/memory.h"
+#include "limit/check.h"
 #include "limit/support.h"
 
 #include <inttypes.h>
@@ -46,6 +47,12 @@ static moeg_status add_noise(const char *function, const moeg_risk_context *c, m
     return MOEG_OK;
 }
 
+/* What stands for the gaps. */
+static const char *quantity(const moeg_risk_context *c)
+{
+    return c->slope ? "derivative" : "gap";
+}
+
 /* Whether the gap at tau is 0 for every input. */
 static int vanishes(const moeg_risk_context *c, size_t t)
 {
@@ -72,7 +79,8 @@ static moeg_status read_state(const char *function, const moeg_risk_context *c, 
         if (status >= 0 && vanishes(c, t))
             gap[t] = moeg_support_zero(n, level);
         else if (status >= 0)
-            status = moeg_support_estimate(function, "gap", t, n, mean[1 + t], m2[diagonal], felt, level, gap + t);
+            status =
+                moeg_support_estimate(function, quantity(c), t, n, mean[1 + t], m2[diagonal], felt, level, gap + t);
         if (status == MOEG_EUNABLE && *doubtful == c->ntau)
             *doubtful = t;
         worst = status != MOEG_OK && (worst == MOEG_OK || status < 0) ? status : worst;
@@ -128,10 +136,39 @@ moeg_status moeg_risk_job_read(const char *function, const moeg_job *job, const 
     if (gap_covariance != NULL)
         write_covariance(c, state, all + ntau, gap_covariance);
     if (status == MOEG_EUNABLE)
-        status = moeg_support_unable(function, "gap", ntau, c->tau, support, n, doubtful);
+        status = moeg_support_unable(function, quantity(c), ntau, c->tau, support, n, doubtful);
 cleanup:
     moeg_release(state);
     moeg_release(all);
     moeg_release(support);
+    return status;
+}
+
+/* A gap has no derivative at tau = 0, where a row on an interface jumps, but where it is 0 at every tau. */
+static moeg_status check_limit(const char *function, const moeg_risk_context *c)
+{
+    for (size_t t = 0; t < c->ntau && !c->frozen; t++)
+        if (c->tau[t] == 0)
+            return moeg_fail(MOEG_EDOM, "%s: tau[%zu] = 0, where sampled gaps have no derivative", function, t);
+    return MOEG_OK;
+}
+
+moeg_status moeg_risk_sample(const char *function, int slope, const moeg_moe *moe, const moeg_teacher *teacher,
+                             const moeg_law *law, moeg_mixing mixing, size_t ntau, const double *tau,
+                             const moeg_sampling *s, moeg_estimate *hard, moeg_estimate *soft, moeg_estimate *gap,
+                             double *gap_covariance)
+{
+    moeg_job *job = NULL;
+    moeg_partial *partial = NULL;
+    moeg_status status = moeg_risk_job_make(function, &job, slope, moe, teacher, law, mixing, ntau, tau, s);
+    if (status == MOEG_OK && slope)
+        status = check_limit(function, moeg_risk_context_of(job));
+    if (status == MOEG_OK)
+        status = moeg_job_run(job, s, 0, moeg_job_blocks(job), &partial);
+    if (status >= 0)
+        status = moeg_sampled_status(
+            function, status, moeg_risk_job_read(function, job, partial, s->level, hard, soft, gap, gap_covariance));
+    moeg_partial_free(partial);
+    moeg_job_free(job);
     return status;
 }

@@ -34,11 +34,12 @@ static size_t smaller(size_t a, size_t b)
 
 size_t moeg_risk_layout(const moeg_risk_context *c, size_t n, size_t stride, double *base, moeg_risk_rows *rows)
 {
-    const int softmax = c->gate.kind == MOEG_GATE_SOFTMAX;
-    const size_t others = softmax ? c->K - 1 : c->K;
+    const int vector = moeg_risk_is_vector(c);
+    const size_t others = vector ? c->K - 1 : c->K;
     size_t used = 0, scratch = larger(moeg_law_workspace(c->law, stride), moeg_teacher_workspace(c->teacher, stride));
     scratch = larger(scratch, moeg_router_workspace(moeg_moe_router(c->moe), stride));
-    scratch = larger(scratch, softmax ? 0 : moeg_gate_workspace(c->gate, c->K));
+    scratch = larger(scratch, vector ? 0 : moeg_gate_workspace(c->gate, c->K));
+    scratch = larger(scratch, c->slope ? moeg_slope_workspace(c->gate, c->K) : 0);
     for (size_t k = 0; k < c->K; k++)
         scratch = larger(scratch, moeg_expert_workspace(moeg_moe_expert(c->moe, k), stride));
     rows->n = n;
@@ -51,11 +52,12 @@ size_t moeg_risk_layout(const moeg_risk_context *c, size_t n, size_t stride, dou
     rows->best = (uint32_t *)take(base, &used, doubles(stride, sizeof(uint32_t)));
     rows->place = (uint32_t *)take(base, &used, doubles(stride, sizeof(uint32_t)));
     rows->bin = (uint32_t *)take(base, &used, doubles(stride, sizeof(uint32_t)));
-    rows->below = take(base, &used, (softmax ? c->K - 1 : c->m) * stride);
+    rows->below = take(base, &used, (vector ? c->K - 1 : c->m) * stride);
     rows->contrast = take(base, &used, others * c->m * stride);
     rows->residual = take(base, &used, c->m * stride);
     rows->excess = take(base, &used, c->mixing == MOEG_MIX_LOSS ? others * stride : 0);
     rows->gate = take(base, &used, others * stride);
+    rows->slope = take(base, &used, c->slope ? c->K * stride : 0);
     rows->winner = take(base, &used, stride);
     rows->spare = take(base, &used, stride);
     rows->values = take(base, &used, (1 + c->ntau) * stride);
