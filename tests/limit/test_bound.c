@@ -110,7 +110,7 @@ static void no_gap_passes_it(void **state)
         s.seed = seed;
         moeg_law *data;
         assert_ok(moeg_law_sample(p.law, seed, 0, N, x));
-        assert_ok(moeg_law_empirical_create(&data, N, p.d, x));
+        assert_ok(moeg_law_empirical_create(&data, N, p.d, x, NULL));
         assert_ok(moeg_router_margin(p.router, N, x, margin));
         qsort(margin, N, sizeof *margin, ascending);
         for (size_t i = 0; i < N; i++) {
