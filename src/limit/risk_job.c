@@ -103,10 +103,10 @@ static double count_weighted(const moeg_risk_rows *r, size_t count)
     return (double)rows;
 }
 
-/* The rows of the gates other than SOFTMAX keep their order, and those that felt tau stand anywhere. */
+/* Where rows keep their order, those that felt tau stand anywhere. */
 static double count_felt(const moeg_risk_context *c, const moeg_risk_rows *r, size_t t)
 {
-    if (r->share == NULL || c->gate.kind == MOEG_GATE_SOFTMAX)
+    if (r->share == NULL || moeg_risk_is_vector(c))
         return count_weighted(r, r->felt[t]);
     const double tau = c->tau[c->order[t]];
     size_t rows = 0;

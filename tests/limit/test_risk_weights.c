@@ -82,6 +82,33 @@ static void risks_are_weighted_sums(void **state)
     problem_free(&p);
 }
 
+/* The derivative of the weighted sum, which is a function of tau without noise: against differences. */
+static void derivatives_have_the_weights_too(void **state)
+{
+    (void)state;
+    enum { ROWS = 300 };
+    double x[ROWS * 3], w[ROWS];
+    struct problem p;
+    problem_make(&p, 78, 4, 3, 2);
+    uint64_t seed = 4;
+    for (size_t i = 0; i < ROWS; i++) {
+        w[i] = i % 11 == 4 ? 0 : exp(next_normal(&seed));
+        for (size_t j = 0; j < 3; j++)
+            x[3 * i + j] = next_normal(&seed);
+    }
+    moeg_law *law;
+    assert_ok(moeg_law_empirical_create(&law, ROWS, 3, x, w));
+    const moeg_sampling s = moeg_sampling_default();
+    const double h = 1e-3, t = 0.8, around[4] = {t - 2 * h, t - h, t + h, t + 2 * h};
+    moeg_estimate slope, gap[4];
+    assert_ok(moeg_risk_derivative(p.moe, p.teacher, law, MOEG_MIX_OUTPUT, 1, &t, &s, &slope));
+    assert_ok(moeg_risk_gap(p.moe, p.teacher, law, MOEG_MIX_OUTPUT, 4, around, &s, gap));
+    const double difference = (8 * (gap[2].value - gap[1].value) - (gap[3].value - gap[0].value)) / (12 * h);
+    assert_near(slope.value, difference, 1e-10);
+    moeg_law_free(law);
+    problem_free(&p);
+}
+
 /* Weight where the boundary is not: the rows near it are many but weigh nothing, and the bar is infinite. */
 static void weights_decide_what_contributes(void **state)
 {
@@ -134,6 +161,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(risks_are_weighted_sums),
         cmocka_unit_test(weights_decide_what_contributes),
+        cmocka_unit_test(derivatives_have_the_weights_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
