@@ -96,25 +96,22 @@ static scaling measure(const problem *p, const setting *o)
                  .leading = allocate(n, sizeof(double)),
                  .bound = allocate(n, sizeof(double)),
                  .line = allocate(n, sizeof(moeg_estimate)),
-                 .sampled = allocate(n, sizeof(moeg_estimate)),
-                 .line_covariance = allocate(n * n, sizeof(double)),
-                 .sampled_covariance = allocate(n * n, sizeof(double))};
+                 .sampled = allocate(n, sizeof(moeg_estimate))};
     moeg_sampling s = o->s;
     progress bar;
     s.method = MOEG_METHOD_LINE;
-    require(moeg_risk_curve(p->moe, p->teacher, p->law, MOEG_MIX_OUTPUT, n, c.tau, &s, NULL, NULL, c.line,
-                            c.line_covariance));
+    require(moeg_risk_gap(p->moe, p->teacher, p->law, MOEG_MIX_OUTPUT, n, c.tau, &s, c.line));
     /* 99.9 % for all intervals together. */
     s.method = MOEG_METHOD_MC;
     s.level = 1 - 0.001 / (double)n;
     progress_begin(&bar, "sampling", &s);
-    require(moeg_risk_curve(p->moe, p->teacher, p->law, MOEG_MIX_OUTPUT, n, c.tau, &s, NULL, NULL, c.sampled,
-                            c.sampled_covariance));
+    require(moeg_risk_gap(p->moe, p->teacher, p->law, MOEG_MIX_OUTPUT, n, c.tau, &s, c.sampled));
     progress_end(&bar, &s);
     require(moeg_leading_term(p->moe, p->teacher, p->law, MOEG_MIX_OUTPUT, &c.term));
+    const moeg_output_limits limits = {.B = 1, .M = 0.2};
     moeg_margin_condition condition;
     require(moeg_bound_margin_condition(p->router, p->law, &condition));
-    require(moeg_bound_bounded(&condition, K, 1, 0.2, n, c.tau, c.bound));
+    require(moeg_bound_bounded(&condition, moeg_gate_softmax(), MOEG_MIX_OUTPUT, K, &limits, n, c.tau, c.bound));
     for (size_t i = 0; i < n; i++)
         c.leading[i] = c.term.coefficient * pow(c.tau[i], c.term.power) * exp(-c.term.rate / c.tau[i]);
     return c;
@@ -127,8 +124,6 @@ static void free_scaling(scaling *c)
     free(c->bound);
     free(c->line);
     free(c->sampled);
-    free(c->line_covariance);
-    free(c->sampled_covariance);
 }
 
 /* Cells of row i that are blank where the gap is too small for a double. */

@@ -35,10 +35,10 @@ typedef struct cooling {
     moeg_cell_fit *fit;
     moeg_expert **experts;
     moeg_estimate hard, *soft, *gap;
-    double B, M;     /* largest |f_k(x_i)| and |y_i| */
-    double rounding; /* what rounding may make of an output, at most */
-    double *bounded; /* (ntau) certificate from C; NULL if margins tie */
-    double *moment;  /* (ntau) certificate from margins and outputs */
+    moeg_output_limits limits; /* largest |f_k(x_i)| and |y_i| */
+    double rounding;           /* what rounding may make of an output, at most */
+    double *bounded;           /* (ntau) certificate from C; NULL if margins tie */
+    double *moment;            /* (ntau) certificate from margins and outputs */
 } cooling;
 
 /* Everything that is measured. */

@@ -60,6 +60,35 @@ static void measure_mass(cooling *c, const moeg_sampling *s)
     require(moeg_boundary_exponent(c->router, c->law, c->nw, c->w, s, c->exponent, &c->ties));
 }
 
+/* |G| <= (K - 1) mean_i D_i (2 R_i + D_i) exp(-Delta_i/tau), D_i = max_k |f_k - f_k*|, R_i = |y_i - f_k*|; needs no
+ * margin condition. */
+static void moment_certificate(cooling *c, const moeg_moe *moe, const moeg_teacher *teacher, const moeg_sampling *s)
+{
+    moeg_estimate *bound = allocate(c->ntau, sizeof *bound);
+    c->moment = allocate(c->ntau, sizeof(double));
+    require(moeg_bound_moment(moe, teacher, c->law, MOEG_MIX_OUTPUT, c->ntau, c->tau, s, bound));
+    for (size_t t = 0; t < c->ntau; t++)
+        c->moment[t] = bound[t].value;
+    free(bound);
+}
+
+/* Largest outputs of the experts and of the data. */
+static moeg_output_limits measure_limits(const cooling *c)
+{
+    const size_t n = c->data.n;
+    moeg_output_limits limits = {0, 0, 0};
+    double *f = allocate(n, sizeof *f);
+    for (size_t k = 0; k < c->K; k++) {
+        require(moeg_expert_forward(c->experts[k], n, c->data.x, f));
+        for (size_t i = 0; i < n; i++)
+            limits.B = fmax(limits.B, fabs(f[i]));
+    }
+    for (size_t i = 0; i < n; i++)
+        limits.M = fmax(limits.M, fabs(c->data.y[i]));
+    free(f);
+    return limits;
+}
+
 /* |G| <= 4 B (B + M) (K - 1) C tau: the margin condition with alpha = 1 that the data meet. */
 static void bounded_certificate(cooling *c)
 {
@@ -67,36 +96,8 @@ static void bounded_certificate(cooling *c)
     if (!isfinite(c->C))
         return;
     c->bounded = allocate(c->ntau, sizeof(double));
-    require(moeg_bound_bounded(&condition, c->K, c->B, c->M, c->ntau, c->tau, c->bounded));
-}
-
-/* |G| <= (K - 1) mean_i D_i (2 R_i + D_i) exp(-Delta_i/tau), D_i = max_k |f_k - f_k*|, R_i = |y_i - f_k*|; needs no
- * margin condition. Finds B and M on the way. */
-static void moment_certificate(cooling *c)
-{
-    const size_t n = c->data.n;
-    double *outputs = allocate(c->K * n, sizeof *outputs), *margin = allocate(n, sizeof *margin);
-    size_t *choice = allocate(n, sizeof *choice);
-    require(moeg_router_top(c->router, n, c->data.x, 1, choice));
-    require(moeg_router_margin(c->router, n, c->data.x, margin));
-    for (size_t k = 0; k < c->K; k++)
-        require(moeg_expert_forward(c->experts[k], n, c->data.x, outputs + k * n));
-    c->moment = allocate(c->ntau, sizeof(double));
-    for (size_t i = 0; i < n; i++) {
-        const double best = outputs[choice[i] * n + i];
-        double D = 0;
-        for (size_t k = 0; k < c->K; k++) {
-            D = fmax(D, fabs(outputs[k * n + i] - best));
-            c->B = fmax(c->B, fabs(outputs[k * n + i]));
-        }
-        c->M = fmax(c->M, fabs(c->data.y[i]));
-        const double weight = D * (2 * fabs(c->data.y[i] - best) + D) * (double)(c->K - 1) / (double)n;
-        for (size_t t = 0; t < c->ntau; t++)
-            c->moment[t] += weight * exp(-margin[i] / c->tau[t]);
-    }
-    free(outputs);
-    free(margin);
-    free(choice);
+    require(moeg_bound_bounded(&condition, moeg_gate_softmax(), MOEG_MIX_OUTPUT, c->K, &c->limits, c->ntau, c->tau,
+                               c->bounded));
 }
 
 /* Outputs are right to some thousand roundings of the largest sum_j |A_j x_j| + |c|, whose terms may cancel, and to
@@ -104,7 +105,7 @@ static void moment_certificate(cooling *c)
 static void measure_rounding(cooling *c)
 {
     const size_t n = c->data.n, d = c->data.d;
-    double *A = allocate(d, sizeof *A), size = c->M, far = 0;
+    double *A = allocate(d, sizeof *A), size = c->limits.M, far = 0;
     for (size_t k = 0; k < c->K; k++) {
         double intercept, away = 0;
         require(moeg_expert_affine_form(c->experts[k], A, &intercept));
@@ -138,9 +139,10 @@ static void measure_risks(cooling *c, moeg_sampling *s)
     require(
         moeg_risk_curve(moe, teacher, c->law, MOEG_MIX_OUTPUT, c->ntau, c->tau, s, &c->hard, c->soft, c->gap, NULL));
     progress_end(&bar, s);
+    moment_certificate(c, moe, teacher, s);
     moeg_moe_free(moe);
     moeg_teacher_free(teacher);
-    moment_certificate(c);
+    c->limits = measure_limits(c);
     bounded_certificate(c);
     measure_rounding(c);
 }
@@ -169,7 +171,7 @@ cooling cooling_measure(const cooling_options *o)
     c.K = moeg_router_experts(c.router);
     if (c.K > c.data.n)
         die("--router: expected at most as many experts as rows, %zu, got %zu", c.data.n, c.K);
-    require(moeg_law_empirical_create(&c.law, c.data.n, c.data.d, c.data.x, NULL));
+    require(moeg_law_empirical_create(&c.law, c.data.n, c.data.d, c.data.x));
     measure_margins(&c);
     moeg_sampling s = moeg_sampling_default();
     s.max_threads = o->threads;

@@ -25,31 +25,19 @@ static moeg_status check_count(const char *function, const char *name, uint64_t 
 }
 
 /* The p at which `count` of n or more have this probability, and 1 - p: P(Bin(n, p) >= c) = P(Beta(c, n - c + 1) <= p).
- * That also says what counts between the whole numbers have (Korn and Graubard 1998). `failures` = n - count. */
-static void lower_limit(double count, double failures, double probability, double *p, double *q)
+ */
+static void lower_limit(uint64_t count, uint64_t n, double probability, double *p, double *q)
 {
-    const double n = count + failures;
     if (count == 0) {
         *p = 0;
         *q = 1;
-    } else if (failures == 0) {
-        const double log_p = log(probability) / n;
+    } else if (count == n) {
+        const double log_p = log(probability) / (double)n;
         *p = exp(log_p);
         *q = -expm1(log_p);
     } else {
-        moeg_tail_beta_quantile(count, failures + 1, probability, p, q);
+        moeg_tail_beta_quantile((double)count, (double)(n - count + 1), probability, p, q);
     }
-}
-
-/* Both limits, and the share that lies between them, which at small levels is closer to them than their rounding. The
- * upper limit is the lower one of the failures, seen from 1. */
-static void limits(double count, double failures, double share, double level, double *lo, double *hi)
-{
-    double rest;
-    lower_limit(count, failures, 0.5 * (1 - level), lo, &rest);
-    lower_limit(failures, count, 0.5 * (1 - level), &rest, hi);
-    *lo = fmin(*lo, share);
-    *hi = fmax(*hi, share);
 }
 
 moeg_status moeg_interval_binomial(const char *function, uint64_t count, uint64_t n, double level, double *lo,
@@ -63,21 +51,15 @@ moeg_status moeg_interval_binomial(const char *function, uint64_t count, uint64_
         status = moeg_check_level(function, level);
     if (status != MOEG_OK)
         return status;
-    limits((double)count, (double)(n - count), (double)count / (double)n, level, lo, hi);
+    /* The upper limit is the lower one of the failures, seen from 1. */
+    double rest;
+    lower_limit(count, n, 0.5 * (1 - level), lo, &rest);
+    lower_limit(n - count, n, 0.5 * (1 - level), &rest, hi);
+    /* The share lies between the limits, which at small levels are closer to it than their rounding. */
+    const double share = (double)count / (double)n;
+    *lo = fmin(*lo, share);
+    *hi = fmax(*hi, share);
     return MOEG_OK;
-}
-
-moeg_status moeg_interval_share(const char *function, double share, double units, double level, double *lo, double *hi)
-{
-    if (!(units >= 1 && units <= (double)LARGEST_COUNT))
-        return moeg_fail(MOEG_EINVAL, "%s: effective units must be at least 1 and at most 2^53, got %g", function,
-                         units);
-    if (!(share >= 0 && share <= 1))
-        return moeg_fail(MOEG_EINVAL, "%s: share must be in [0, 1], got %g", function, share);
-    const moeg_status status = moeg_check_level(function, level);
-    if (status == MOEG_OK)
-        limits(share * units, (1 - share) * units, share, level, lo, hi);
-    return status;
 }
 
 moeg_status moeg_clopper_pearson(uint64_t count, uint64_t n, double level, double *lo, double *hi)
@@ -100,6 +82,31 @@ moeg_status moeg_dkw(uint64_t n, double level, double *half_width)
     if (status == MOEG_OK)
         *half_width = sqrt(log(2 / (1 - level)) / (2 * (double)n));
     return status;
+}
+
+moeg_status moeg_bernstein_upper(uint64_t n, double mean, double m2, double range, double level, double *upper)
+{
+    static const char function[] = "bernstein_upper";
+    moeg_status status = moeg_check_pointer(function, "upper", upper);
+    if (status == MOEG_OK && n == 0)
+        status = moeg_fail(MOEG_EINVAL, "%s: n must be at least 1, got 0", function);
+    if (status == MOEG_OK && !(range > 0 && isfinite(range)))
+        status = moeg_fail(MOEG_EINVAL, "%s: range must be positive and finite, got %g", function, range);
+    if (status == MOEG_OK && !(mean >= 0 && mean <= range))
+        status = moeg_fail(MOEG_EINVAL, "%s: mean must be in [0, range = %g], got %g", function, range, mean);
+    if (status == MOEG_OK && !(m2 >= 0 && isfinite(m2)))
+        status = moeg_fail(MOEG_EINVAL, "%s: m2 must be finite and at least 0, got %g", function, m2);
+    if (status == MOEG_OK)
+        status = moeg_check_level(function, level);
+    if (status != MOEG_OK)
+        return status;
+    if (n == 1) {
+        *upper = range;
+        return MOEG_OK;
+    }
+    const double dof = (double)(n - 1), L = log(2 / (1 - level));
+    *upper = fmin(range, mean + sqrt(2 * L * (m2 / dof / (double)n)) + 7 * L / (3 * dof) * range);
+    return MOEG_OK;
 }
 
 moeg_status moeg_interval_gamma(const char *function, uint64_t count, double value, double level, double *lo,

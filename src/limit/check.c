@@ -4,6 +4,7 @@
 #include "model/model.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 moeg_status moeg_check_router_law(const char *function, const moeg_router *router, const moeg_law *law)
@@ -38,6 +39,13 @@ static moeg_status check_teacher(const char *function, const moeg_moe *moe, cons
     return MOEG_OK;
 }
 
+moeg_status moeg_check_mixing(const char *function, moeg_mixing mixing)
+{
+    if (mixing == MOEG_MIX_OUTPUT || mixing == MOEG_MIX_LOSS)
+        return MOEG_OK;
+    return moeg_fail(MOEG_EINVAL, "%s: mixing must be output (0) or loss (1), got %d", function, (int)mixing);
+}
+
 moeg_status moeg_check_risk_objects(const char *function, const moeg_moe *moe, const moeg_teacher *teacher,
                                     const moeg_law *law, moeg_mixing mixing)
 {
@@ -48,8 +56,8 @@ moeg_status moeg_check_risk_objects(const char *function, const moeg_moe *moe, c
         status = moeg_check_pointer(function, "law", law);
     if (status != MOEG_OK)
         return status;
-    if (mixing != MOEG_MIX_OUTPUT && mixing != MOEG_MIX_LOSS)
-        return moeg_fail(MOEG_EINVAL, "%s: mixing must be output (0) or loss (1), got %d", function, (int)mixing);
+    if ((status = moeg_check_mixing(function, mixing)) != MOEG_OK)
+        return status;
     if (moeg_moe_dim(moe) != moeg_law_dim(law))
         return moeg_fail(MOEG_EINVAL, "%s: the mixture takes dimension %zu, the law has %zu", function,
                          moeg_moe_dim(moe), moeg_law_dim(law));
@@ -98,6 +106,23 @@ moeg_status moeg_sampled_status(const char *function, moeg_status run, moeg_stat
     if (read >= 0 && run == MOEG_ECANCELED)
         return moeg_fail(run, "%s: canceled by the progress callback", function);
     return read;
+}
+
+moeg_status moeg_report_logits(const char *name, moeg_gate gate, size_t K, size_t stride, const double *logits,
+                               size_t unit, uint64_t sample)
+{
+    size_t left = 0;
+    int finite = 1;
+    for (size_t k = 0; k < K; k++) {
+        const double a = logits[k * stride + unit];
+        left += a != -INFINITY;
+        finite = finite && (a == -INFINITY || isfinite(a));
+    }
+    if (finite && left < gate.k)
+        return moeg_fail(MOEG_EDOM,
+                         "%s: the router masks all but %zu experts at sample %" PRIu64 ", fewer than gate.k = %zu",
+                         name, left, sample, gate.k);
+    return moeg_fail(MOEG_ERANGE, "%s: logits of sample %" PRIu64 " overflow", name, sample);
 }
 
 uint64_t moeg_sample_units(const moeg_law *law, const moeg_sampling *s)

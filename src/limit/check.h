@@ -14,6 +14,9 @@
 /* MOEG_OK, or MOEG_EINVAL: neither is NULL, and the dimensions fit. */
 moeg_status moeg_check_router_law(const char *function, const moeg_router *router, const moeg_law *law);
 
+/* MOEG_OK, or MOEG_EINVAL: the mixing is one of the list. */
+moeg_status moeg_check_mixing(const char *function, moeg_mixing mixing);
+
 /* MOEG_OK, or MOEG_EINVAL: none is NULL, the dimensions fit, a data teacher has the rows of its empirical law, and the
  * mixing is one of the list. */
 moeg_status moeg_check_risk_objects(const char *function, const moeg_moe *moe, const moeg_teacher *teacher,
@@ -34,6 +37,11 @@ moeg_status moeg_check_job_method(const char *function, const moeg_sampling *s);
 
 /* The status of a sampled call, from those of its run (not an error) and of reading its results. */
 moeg_status moeg_sampled_status(const char *function, moeg_status run, moeg_status read);
+
+/* Why a unit of a block of logits (K x stride), the sample of that number, has no gap of the gate's: MOEG_EDOM, too few
+ * experts that are not masked, or MOEG_ERANGE, an overflow; `name` is the job's. */
+moeg_status moeg_report_logits(const char *name, moeg_gate gate, size_t K, size_t stride, const double *logits,
+                               size_t unit, uint64_t sample);
 
 /* Units of a sampled run: the options' n, or each row of an empirical law once. */
 uint64_t moeg_sample_units(const moeg_law *law, const moeg_sampling *s);

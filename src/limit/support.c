@@ -46,6 +46,8 @@ moeg_status moeg_support_estimate(const char *function, const char *what, size_t
     }
     const uint64_t least = support.effective < support.felt ? support.effective : support.felt;
     const moeg_status status = moeg_estimate_mean(n, mean, m2, least, level, MOEG_METHOD_MC, out);
+    if (status == MOEG_ERANGE && t == SIZE_MAX)
+        return moeg_fail(MOEG_ERANGE, "%s: the %s, or its variance, overflows", function, what);
     if (status == MOEG_ERANGE)
         return moeg_fail(MOEG_ERANGE, "%s: the %s, or its variance, overflows (temperature %zu of the grid)", function,
                          what, t);

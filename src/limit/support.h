@@ -17,8 +17,8 @@ typedef struct moeg_support {
 moeg_status moeg_support_read(const char *function, const double *state, size_t felt, size_t weight, uint64_t n,
                               moeg_support *out);
 
-/* moeg_estimate_mean() with the rows' support, and what overflowed, `what` at temperature t, named. n = 0 is
- * MOEG_EUNABLE, without a message of its own. */
+/* moeg_estimate_mean() with the rows' support, and what overflowed, `what` at temperature t (SIZE_MAX: at none), named.
+ * n = 0 is MOEG_EUNABLE, without a message of its own. */
 moeg_status moeg_support_estimate(const char *function, const char *what, size_t t, uint64_t n, double mean, double m2,
                                   moeg_support support, double level, moeg_estimate *out);
 

@@ -11,9 +11,6 @@
 /* Gates carry this factor where they would be subnormal: terms of a softmax, changes of a SUBSET. */
 #define MOEG_GATE_SHIFT 0x1p64
 
-/* MOEG_OK, or MOEG_EINVAL: the kind is one of the list, and k in its range. */
-moeg_status moeg_check_gate(const char *function, moeg_gate gate, size_t K);
-
 /* MOEG_OK, or what is wrong with the arguments that functions of rows of logits have in common. */
 moeg_status moeg_check_gate_rows(const char *function, moeg_gate gate, size_t n, size_t K, const double *logits,
                                  double tau);

@@ -33,10 +33,6 @@ size_t moeg_law_workspace(const moeg_law *law, size_t stride);
 moeg_status moeg_law_draw(const moeg_law *law, uint64_t seed, uint64_t first, size_t n, size_t stride, double *x,
                           double *workspace);
 
-/* Weights (rows) of an empirical law that has some, scaled by a power of two so that the largest is in [1/2, 1), or
- * NULL: all rows count alike. They belong to the law. */
-const double *moeg_law_weights(const moeg_law *law);
-
 /* 1 and the parts of a Gaussian law, or 0 for another law. They belong to the law. *mean (d) is never NULL; *covariance
  * (d x d) is exactly symmetric, and NULL for the identity, which is not kept. */
 int moeg_law_gaussian_parts(const moeg_law *law, const double **mean, const double **covariance);
@@ -132,6 +128,9 @@ const moeg_expert *moeg_teacher_expert(const moeg_teacher *teacher);
 
 /* The mixture of a teacher made from one, and its temperature, or NULL. It belongs to the teacher. */
 const moeg_moe *moeg_teacher_moe(const moeg_teacher *teacher, double *tau);
+
+/* MOEG_OK, or MOEG_EINVAL: the kind is one of the list, and k in its range. */
+moeg_status moeg_check_gate(const char *function, moeg_gate gate, size_t K);
 
 /* 0 if tau is 0 or in [1e-300, 1e300], else MOEG_EINVAL with a message naming `function` and `name`. */
 moeg_status moeg_check_tau(const char *function, const char *name, double tau);

@@ -117,7 +117,7 @@ static inline moeg_law *edge_law_make(enum edge_law kind, struct edge *edge)
             assert_ok(moeg_law_mixture_create(&law, 2, weights, components));
         } else {
             assert_ok(moeg_law_sample(components[0], 5, 0, edge->n, x));
-            assert_ok(moeg_law_empirical_create(&law, edge->n, d, x, NULL));
+            assert_ok(moeg_law_empirical_create(&law, edge->n, d, x));
         }
         moeg_law_free(components[0]);
         moeg_law_free(components[1]);
