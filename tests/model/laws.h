@@ -48,6 +48,40 @@ static inline void check_samples_stand_alone(const moeg_law *law, uint64_t seed,
     free(x);
 }
 
+/* Creation and two samples with every allocation refused in turn: nothing is written, and `allocations` are made. d
+ * <= 4.
+ */
+struct law_scenario {
+    moeg_status (*create)(moeg_law **law, void *user);
+    void *user;
+    size_t d;
+};
+
+static inline moeg_status make_and_sample(void *user)
+{
+    const struct law_scenario *s = user;
+    moeg_law *law = NULL;
+    double x[2 * 4];
+    assert_true(s->d <= 4);
+    mark(2 * s->d, x);
+    moeg_status status = s->create(&law, s->user);
+    if (status == MOEG_OK)
+        status = moeg_law_sample(law, 1, 0, 2, x);
+    else
+        assert_null(law);
+    if (status != MOEG_OK)
+        assert_true(is_marked(2 * s->d, x));
+    moeg_law_free(law);
+    return status;
+}
+
+static inline void check_law_allocations(moeg_status (*create)(moeg_law **law, void *user), void *user, size_t d,
+                                         size_t allocations)
+{
+    struct law_scenario s = {create, user, d};
+    assert_int_equal(fail_every_allocation(make_and_sample, &s), allocations);
+}
+
 typedef double (*cdf_function)(double x, const void *user);
 
 static inline int ascending(const void *a, const void *b)

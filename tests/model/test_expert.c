@@ -1,6 +1,4 @@
-#include "base/memory.h"
-#include "model/model.h"
-#include "model/rows.h"
+#include "model/alone.h"
 #include "support/failing_alloc.h"
 
 #include <moegeom/moegeom.h>
@@ -75,26 +73,15 @@ static void affine_forms_are_what_was_given(void **state)
 static void a_row_alone_is_the_row_in_a_batch_and_a_block(void **state)
 {
     (void)state;
-    enum { STRIDE = 136 };
-    double x[N * D], y[N * M], alone[M];
+    double x[N * D];
     fill_values(3, N * D, 2, x);
-    moeg_expert *expert;
-    assert_ok(moeg_expert_affine_create(&expert, D, M, A, c));
-    assert_ok(moeg_expert_forward(expert, N, x, y));
-    double *block = moeg_alloc((D + M) * STRIDE + moeg_expert_workspace(expert, STRIDE), sizeof *block);
-    for (size_t j = 0; j < D; j++)
-        for (size_t i = 0; i < STRIDE; i++)
-            block[j * STRIDE + i] = i < N ? x[i * D + j] : 0;
-    double *out = block + D * STRIDE;
-    assert_ok(moeg_expert_forward_block(expert, N, STRIDE, block, out, out + M * STRIDE));
-    for (size_t i = 0; i < N; i++) {
-        assert_ok(moeg_expert_forward(expert, 1, x + i * D, alone));
-        assert_same_bits(alone, y + i * M, M);
-        for (size_t j = 0; j < M; j++)
-            assert_same_bits(&out[j * STRIDE + i], &y[i * M + j], 1);
-    }
-    moeg_release(block);
-    moeg_expert_free(expert);
+    moeg_expert *affine, *constant;
+    assert_ok(moeg_expert_affine_create(&affine, D, M, A, c));
+    assert_ok(moeg_expert_constant_create(&constant, D, M, c));
+    check_expert_rows_stand_alone(affine, N, x);
+    check_expert_rows_stand_alone(constant, N, x);
+    moeg_expert_free(affine);
+    moeg_expert_free(constant);
 }
 
 static void every_creation_error_is_named(void **state)

@@ -1,6 +1,4 @@
-#include "base/memory.h"
-#include "model/model.h"
-#include "model/rows.h"
+#include "model/alone.h"
 #include "support/failing_alloc.h"
 
 #include <moegeom/moegeom.h>
@@ -36,41 +34,14 @@ static void logits_are_affine(void **state)
     }
 }
 
-/* Logits, margins and choices of a row: alone, in a batch, and in a block are the same bits. */
 static void a_row_alone_is_the_row_in_a_batch(void **state)
 {
     (void)state;
-    enum { STRIDE = 208 };
-    double x[N * D], a[N * K], margin[N], alone[K], one;
-    size_t top[N * 3], top_alone[3];
+    double x[N * D];
     fill_values(2, N * D, 3, x);
     moeg_router *router;
     assert_ok(moeg_router_affine_create(&router, K, D, W, b));
-    assert_ok(moeg_router_logits(router, N, x, a));
-    assert_ok(moeg_router_margin(router, N, x, margin));
-    assert_ok(moeg_router_top(router, N, x, 3, top));
-    for (size_t i = 0; i < N; i++) {
-        assert_ok(moeg_router_logits(router, 1, x + i * D, alone));
-        assert_same_bits(alone, a + i * K, K);
-        assert_ok(moeg_router_margin(router, 1, x + i * D, &one));
-        assert_same_bits(&one, margin + i, 1);
-        assert_ok(moeg_router_top(router, 1, x + i * D, 3, top_alone));
-        assert_memory_equal(top_alone, top + i * 3, sizeof top_alone);
-        assert_ok(moeg_margin(1, K, alone, &one));
-        assert_same_bits(&one, margin + i, 1);
-        assert_ok(moeg_top(1, K, alone, 3, top_alone));
-        assert_memory_equal(top_alone, top + i * 3, sizeof top_alone);
-    }
-
-    double *block = moeg_alloc((D + K) * STRIDE, sizeof *block);
-    for (size_t j = 0; j < D; j++)
-        for (size_t i = 0; i < STRIDE; i++)
-            block[j * STRIDE + i] = i < N ? x[i * D + j] : 0;
-    assert_ok(moeg_router_logits_block(router, N, STRIDE, block, block + D * STRIDE, NULL));
-    for (size_t i = 0; i < N; i++)
-        for (size_t k = 0; k < K; k++)
-            assert_same_bits(&block[(D + k) * STRIDE + i], &a[i * K + k], 1);
-    moeg_release(block);
+    check_router_rows_stand_alone(router, N, x, 3);
     moeg_router_free(router);
 }
 
