@@ -45,7 +45,7 @@ void cooling_fit(cooling *c)
         b[k] = -(double)k * (double)k;
     }
     require(moeg_router_affine_create(&cells, K, wide, W, b));
-    require(moeg_profile_hard(cells, n, x, 1, c->data.y, fitted, c->fit));
+    require(moeg_profile_hard(cells, n, x, 1, c->data.y, NULL, fitted, c->fit));
     for (size_t k = 0; k < K; k++) {
         require(moeg_expert_affine_form(fitted[k], A, NULL));
         c->fit[k].deficient = c->fit[k].rank < d;

@@ -17,7 +17,8 @@ static moeg_router *make_router(const cooling_options *o, const dataset *data)
         return router_read(o->router, data->d, data->mean);
     moeg_router *router;
     double *centroids = allocate(o->centroids * data->d, sizeof *centroids);
-    const moeg_status status = moeg_centroids(data->n, data->d, data->x, o->centroids, o->seed, centroids, NULL, NULL);
+    const moeg_status status =
+        moeg_centroids(data->n, data->d, data->x, NULL, o->centroids, o->seed, centroids, NULL, NULL);
     if (status != MOEG_OK)
         die("--centroids: %s", moeg_last_error());
     require(moeg_router_centroids_create(&router, o->centroids, data->d, centroids));

@@ -21,12 +21,14 @@ static const double worth_threads = 1e5;
 typedef struct kmeans {
     size_t n, d, K;
     double *x;          /* (d x n) */
+    const double *w;    /* (n), or NULL: all 1 */
     double *centroids;  /* (K x d) */
     double *distance;   /* (n) squared, to the row's own centroid */
     size_t *assignment; /* (n) */
     size_t *previous;   /* (n) the assignment of the sweep before */
-    size_t *count;      /* (K) rows of each centroid */
-    size_t *first;      /* (K) its first row */
+    size_t *count;      /* (K) rows of each centroid, of positive weight */
+    double *weight;     /* (K) and their weight */
+    size_t *first;      /* (K) its first such row */
     double *sum;        /* (K) scratch */
     double *lost;       /* (K) scratch */
 } kmeans;
@@ -39,32 +41,40 @@ static void kmeans_free(kmeans *km)
     moeg_release(km->assignment);
     moeg_release(km->previous);
     moeg_release(km->count);
+    moeg_release(km->weight);
     moeg_release(km->first);
     moeg_release(km->sum);
     moeg_release(km->lost);
 }
 
-static moeg_status kmeans_alloc(kmeans *km, size_t n, size_t d, size_t K, const double *x)
+static moeg_status kmeans_alloc(kmeans *km, size_t n, size_t d, size_t K, const double *x, const double *weights)
 {
     *km = (kmeans){.n = n,
                    .d = d,
                    .K = K,
+                   .w = weights,
                    .x = moeg_alloc(n * d, sizeof(double)),
                    .centroids = moeg_alloc(K * d, sizeof(double)),
                    .distance = moeg_alloc(n, sizeof(double)),
                    .assignment = moeg_alloc_zero(n, sizeof(size_t)),
                    .previous = moeg_alloc(n, sizeof(size_t)),
                    .count = moeg_alloc(K, sizeof(size_t)),
+                   .weight = moeg_alloc(K, sizeof(double)),
                    .first = moeg_alloc(K, sizeof(size_t)),
                    .sum = moeg_alloc(K, sizeof(double)),
                    .lost = moeg_alloc(K, sizeof(double))};
-    if (!km->x || !km->centroids || !km->distance || !km->assignment || !km->previous || !km->count || !km->first ||
-        !km->sum || !km->lost)
+    if (!km->x || !km->centroids || !km->distance || !km->assignment || !km->previous || !km->count || !km->weight ||
+        !km->first || !km->sum || !km->lost)
         return moeg_fail_memory("centroids");
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < d; j++)
             km->x[j * n + i] = x[i * d + j];
     return MOEG_OK;
+}
+
+static double weight(const kmeans *km, size_t i)
+{
+    return km->w == NULL ? 1 : km->w[i];
 }
 
 /* Squared distances of rows lo .. hi - 1, at most BLOCK of them, to centroid k. */
@@ -122,25 +132,31 @@ static moeg_status fail_few_rows(const kmeans *km, size_t c)
 {
     for (size_t i = 0; i < km->n; i++)
         for (size_t j = 0; j < km->d; j++)
-            if (km->x[j * km->n + i] != km->centroids[km->assignment[i] * km->d + j])
+            if (weight(km, i) > 0 && km->x[j * km->n + i] != km->centroids[km->assignment[i] * km->d + j])
                 return moeg_fail(MOEG_ERANGE, "centroids: the squared distance of row %zu to a centroid underflows", i);
     return moeg_fail(MOEG_EDOM, "centroids: K must be at most the number of distinct rows, %zu, got %zu", c, km->K);
 }
 
-/* The row whose interval of the running sum of squared distances holds u of the total. */
+/* What row i counts in the draw of centroid c: its weight, and its squared distance to the nearest one so far. */
+static double chance(const kmeans *km, size_t c, size_t i)
+{
+    return c == 0 ? weight(km, i) : weight(km, i) > 0 ? weight(km, i) * km->distance[i] : 0;
+}
+
+/* The row whose interval of the running sum of chances holds u of the total. */
 static moeg_status draw_row(const kmeans *km, size_t c, double u, size_t *row)
 {
     double total = 0;
     for (size_t i = 0; i < km->n; i++)
-        total += km->distance[i];
+        total += chance(km, c, i);
     if (total == 0)
         return fail_few_rows(km, c);
     if (total == INFINITY)
         return moeg_fail(MOEG_ERANGE, "centroids: the sum of squared distances overflows");
     double running = 0;
     for (size_t i = 0; i < km->n && running <= u * total; i++)
-        if (km->distance[i] > 0) {
-            running += km->distance[i];
+        if (chance(km, c, i) > 0) {
+            running += chance(km, c, i);
             *row = i;
         }
     return MOEG_OK;
@@ -158,7 +174,7 @@ static moeg_status seed_centroids(kmeans *km, uint64_t seed)
         if (status != MOEG_OK)
             return status;
         size_t row = (size_t)(u * (double)km->n);
-        if (c > 0)
+        if (c > 0 || km->w != NULL)
             status = draw_row(km, c, u, &row);
         if (status != MOEG_OK)
             return status;
@@ -180,11 +196,17 @@ static moeg_status assign(kmeans *km)
 
 static void count_rows(kmeans *km)
 {
-    memset(km->count, 0, km->K * sizeof *km->count);
+    for (size_t k = 0; k < km->K; k++) {
+        km->count[k] = 0;
+        km->weight[k] = 0;
+    }
     for (size_t i = 0; i < km->n; i++) {
         const size_t k = km->assignment[i];
+        if (!(weight(km, i) > 0))
+            continue;
         if (km->count[k]++ == 0)
             km->first[k] = i;
+        km->weight[k] += weight(km, i);
     }
 }
 
@@ -198,14 +220,16 @@ static void mean_coordinate(kmeans *km, size_t j)
         sum[k] = lost[k] = 0;
     for (size_t i = 0; i < km->n; i++) {
         const size_t k = km->assignment[i];
-        const double term = x[i] - x[km->first[k]];
+        if (!(weight(km, i) > 0))
+            continue;
+        const double term = weight(km, i) * (x[i] - x[km->first[k]]);
         const double next = sum[k] + term;
         lost[k] += fabs(sum[k]) >= fabs(term) ? (sum[k] - next) + term : (term - next) + sum[k];
         sum[k] = next;
     }
     for (size_t k = 0; k < km->K; k++)
         if (km->count[k] > 0)
-            km->centroids[k * km->d + j] = x[km->first[k]] + (sum[k] + lost[k]) / (double)km->count[k];
+            km->centroids[k * km->d + j] = x[km->first[k]] + (sum[k] + lost[k]) / km->weight[k];
 }
 
 /* Squared distances of the rows to the centroid they are assigned to, whichever is the nearest. */
@@ -230,9 +254,9 @@ static int fill_empty(kmeans *km)
         if (!found)
             own_distances(km);
         found = 1;
-        size_t farthest = 0;
-        for (size_t i = 1; i < km->n; i++)
-            if (km->distance[i] > km->distance[farthest])
+        size_t farthest = km->n;
+        for (size_t i = 0; i < km->n; i++)
+            if (weight(km, i) > 0 && (farthest == km->n || km->distance[i] > km->distance[farthest]))
                 farthest = i;
         put_on_row(km, k, farthest);
         km->distance[farthest] = 0;
@@ -261,26 +285,41 @@ static moeg_status iterate(kmeans *km, size_t most_sweeps, size_t *sweeps)
     return moeg_fail(MOEG_EUNABLE, "centroids: rows still change their centroid after %zu sweeps", most_sweeps);
 }
 
-static moeg_status check_arguments(size_t n, size_t d, const double *x, size_t K, const double *centroids)
+static moeg_status check_weights(size_t n, const double *weights)
+{
+    double largest = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!(weights[i] >= 0 && isfinite(weights[i])))
+            return moeg_fail(MOEG_EINVAL, "centroids: weights[%zu] must be finite and at least 0, got %g", i,
+                             weights[i]);
+        largest = fmax(largest, weights[i]);
+    }
+    return largest > 0 ? MOEG_OK : moeg_fail(MOEG_EINVAL, "centroids: weights must not all be 0");
+}
+
+static moeg_status check_arguments(size_t n, size_t d, const double *x, const double *weights, size_t K,
+                                   const double *centroids)
 {
     static const char function[] = "centroids";
     if (n == 0 || d == 0 || K == 0)
         return moeg_fail(MOEG_EINVAL, "%s: %s must be at least 1, got 0", function, n == 0 ? "n" : d == 0 ? "d" : "K");
     if (K > n)
         return moeg_fail(MOEG_EINVAL, "%s: K must be at most n = %zu, got %zu", function, n, K);
-    const moeg_status status = moeg_check_pointer(function, "centroids", centroids);
-    return status == MOEG_OK ? moeg_check_rows(function, "x", n, d, x) : status;
+    moeg_status status = moeg_check_pointer(function, "centroids", centroids);
+    if (status == MOEG_OK)
+        status = moeg_check_rows(function, "x", n, d, x);
+    return status == MOEG_OK && weights != NULL ? check_weights(n, weights) : status;
 }
 
-moeg_status moeg_centroids_within(size_t most_sweeps, size_t n, size_t d, const double *x, size_t K, uint64_t seed,
-                                  double *centroids, size_t *assignment, size_t *iterations)
+moeg_status moeg_centroids_within(size_t most_sweeps, size_t n, size_t d, const double *x, const double *weights,
+                                  size_t K, uint64_t seed, double *centroids, size_t *assignment, size_t *iterations)
 {
-    moeg_status status = check_arguments(n, d, x, K, centroids);
+    moeg_status status = check_arguments(n, d, x, weights, K, centroids);
     if (status != MOEG_OK)
         return status;
     kmeans km = {0};
     size_t sweeps = 0;
-    status = kmeans_alloc(&km, n, d, K, x);
+    status = kmeans_alloc(&km, n, d, K, x, weights);
     if (status == MOEG_OK)
         status = seed_centroids(&km, seed);
     if (status == MOEG_OK)
@@ -296,10 +335,10 @@ moeg_status moeg_centroids_within(size_t most_sweeps, size_t n, size_t d, const 
     return status;
 }
 
-moeg_status moeg_centroids(size_t n, size_t d, const double *x, size_t K, uint64_t seed, double *centroids,
-                           size_t *assignment, size_t *iterations)
+moeg_status moeg_centroids(size_t n, size_t d, const double *x, const double *weights, size_t K, uint64_t seed,
+                           double *centroids, size_t *assignment, size_t *iterations)
 {
-    return moeg_centroids_within(MAX_SWEEPS, n, d, x, K, seed, centroids, assignment, iterations);
+    return moeg_centroids_within(MAX_SWEEPS, n, d, x, weights, K, seed, centroids, assignment, iterations);
 }
 
 moeg_status moeg_router_centroids_create(moeg_router **router, size_t K, size_t d, const double *centroids)

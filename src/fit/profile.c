@@ -13,7 +13,8 @@ static const char function[] = "profile_hard";
 typedef struct problem {
     size_t n, d, m;
     const double *x, *y; /* (n x d), (n x m) */
-    size_t *row;         /* (n) rows by cell, in order */
+    const double *w;     /* (n), or NULL: all 1 */
+    size_t *row;         /* (n) rows of positive weight by cell, in order */
     size_t *start;       /* (K + 1) first entry of each cell in row */
     double *features;    /* (most rows x d) contrasts of a cell, then its rows */
     double *outputs;     /* (most rows x m) contrasts, then what the expert says */
@@ -35,6 +36,11 @@ static void problem_free(problem *p)
     moeg_release(p->intercept);
 }
 
+static double weight(const problem *p, size_t i)
+{
+    return p->w == NULL ? 1 : p->w[i];
+}
+
 /* Sorts the rows by cell: p->row, p->start. Counting sort: rows stay in order inside a cell. */
 static moeg_status find_cells(problem *p, const moeg_router *router, size_t K)
 {
@@ -46,11 +52,12 @@ static moeg_status find_cells(problem *p, const moeg_router *router, size_t K)
         status = moeg_router_top(router, p->n, p->x, 1, choice);
     if (status == MOEG_OK) {
         for (size_t i = 0; i < p->n; i++)
-            p->start[choice[i] + 1]++;
+            p->start[choice[i] + 1] += weight(p, i) > 0;
         for (size_t k = 0; k < K; k++)
             p->start[k + 1] += p->start[k];
         for (size_t i = 0; i < p->n; i++)
-            p->row[p->start[choice[i]]++] = i;
+            if (weight(p, i) > 0)
+                p->row[p->start[choice[i]]++] = i;
         memmove(p->start + 1, p->start, K * sizeof *p->start);
         p->start[0] = 0;
     }
@@ -75,30 +82,37 @@ static moeg_status problem_alloc(problem *p, size_t K)
     return MOEG_OK;
 }
 
-/* Helmert contrasts of r rows of z_i = row i - row 0: out_i = sqrt(i/(i + 1)) (z_i - mean of z_0 .. z_(i - 1)), i = 1
- * .. r - 1, and mean = the mean of all. They are the centred rows seen in an orthonormal basis of the complement of (1,
- * …, 1): the same Gram matrix and least squares with one row less, so that a cell of r rows has rank r - 1 at most, and
- * a constant column is exactly 0. Shifting all rows changes nothing but the rounding of z. */
-static void contrast(size_t r, size_t cols, const size_t *row, const double *values, double *mean, double *out)
+/* Helmert contrasts of r rows of z_i = row i - row 0: out_i = sqrt(w_i W/(w_i + W)) (z_i - mean of z_0 .. z_(i - 1)),
+ * W = w_0 + ... + w_(i - 1), i = 1 .. r - 1, and mean = the mean of all. They are the centred rows, times sqrt(w), seen
+ * in an orthonormal basis of the complement of (sqrt(w_0), …): the same Gram matrix and least squares with one row
+ * less, so that a cell of r rows has rank r - 1 at most, and a constant column is exactly 0. Shifting all rows changes
+ * nothing but the rounding of z. */
+static void contrast(const problem *p, size_t r, size_t cols, const size_t *row, const double *values, double *mean,
+                     double *out)
 {
+    double before = weight(p, row[0]);
     for (size_t j = 0; j < cols; j++)
         mean[j] = 0;
     for (size_t i = 1; i < r; i++) {
-        const double count = (double)i, scale = sqrt(count / (count + 1));
+        const double own = weight(p, row[i]), share = own / (own + before), scale = sqrt(share * before);
         for (size_t j = 0; j < cols; j++) {
             const double z = values[row[i] * cols + j] - values[row[0] * cols + j];
             const double step = z - mean[j];
             out[(i - 1) * cols + j] = scale * step;
-            mean[j] += step / (count + 1);
+            mean[j] += step * share;
         }
+        before += own;
     }
 }
 
 /* What rounding may have done to the contrasts: every x_ij is right to epsilon |x_ij| at best, so that a matrix of the
- * norm sqrt(rows) epsilon max |x_ij| is not seen. Columns that are constant in the cell have contrasts of exactly 0. */
+ * norm sqrt(sum w) epsilon max |x_ij| is not seen. Columns that are constant in the cell have contrasts of exactly 0.
+ */
 static double rounding(const problem *p, size_t r, const size_t *row)
 {
-    double largest = 0;
+    double largest = 0, total = 0;
+    for (size_t i = 0; i < r; i++)
+        total += weight(p, row[i]);
     for (size_t j = 0; j < p->d; j++) {
         double size = 0;
         int varies = 0;
@@ -110,10 +124,11 @@ static double rounding(const problem *p, size_t r, const size_t *row)
         if (varies)
             largest = fmax(largest, size);
     }
-    return sqrt((double)r) * DBL_EPSILON * largest;
+    return sqrt(total) * DBL_EPSILON * largest;
 }
 
-/* Sum over the cell of |y - f(x)|^2, f the expert as it is: its coefficients are rounded, and so is its arithmetic. */
+/* Sum over the cell of w |y - f(x)|^2, f the expert as it is: its coefficients are rounded, and so is its arithmetic.
+ */
 static moeg_status residual(problem *p, size_t r, const size_t *row, const moeg_expert *expert, double *sum)
 {
     for (size_t i = 0; i < r; i++)
@@ -125,7 +140,7 @@ static moeg_status residual(problem *p, size_t r, const size_t *row, const moeg_
     for (size_t i = 0; i < r; i++)
         for (size_t o = 0; o < p->m; o++) {
             const double error = p->y[row[i] * p->m + o] - p->outputs[i * p->m + o];
-            *sum += error * error;
+            *sum += weight(p, row[i]) * error * error;
         }
     return MOEG_OK;
 }
@@ -167,8 +182,8 @@ static moeg_status fit_cell(problem *p, size_t k, moeg_expert **expert, moeg_cel
         memset(p->intercept, 0, p->m * sizeof(double));
         return moeg_expert_constant_create(expert, p->d, p->m, p->intercept);
     }
-    contrast(r, p->d, row, p->x, p->mean, p->features);
-    contrast(r, p->m, row, p->y, p->mean + p->d, p->outputs);
+    contrast(p, r, p->d, row, p->x, p->mean, p->features);
+    contrast(p, r, p->m, row, p->y, p->mean + p->d, p->outputs);
     if (!all_finite(contrasts * p->d, p->features) || !all_finite(contrasts * p->m, p->outputs))
         return fail_range(k);
     moeg_status status = moeg_linalg_least_squares(function, contrasts, p->d, p->m, p->features, p->outputs,
@@ -184,7 +199,7 @@ static moeg_status fit_cell(problem *p, size_t k, moeg_expert **expert, moeg_cel
 }
 
 static moeg_status check_arguments(const moeg_router *router, size_t n, const double *x, size_t m, const double *y,
-                                   moeg_expert *const *experts)
+                                   const double *weights, moeg_expert *const *experts)
 {
     moeg_status status = moeg_check_pointer(function, "router", router);
     if (status == MOEG_OK && (n == 0 || m == 0))
@@ -195,17 +210,21 @@ static moeg_status check_arguments(const moeg_router *router, size_t n, const do
         status = moeg_check_rows(function, "x", n, moeg_router_dim(router), x);
     if (status == MOEG_OK)
         status = moeg_check_rows(function, "y", n, m, y);
+    for (size_t i = 0; weights != NULL && i < n && status == MOEG_OK; i++)
+        if (!(weights[i] >= 0 && isfinite(weights[i])))
+            status = moeg_fail(MOEG_EINVAL, "%s: weights[%zu] must be finite and at least 0, got %g", function, i,
+                               weights[i]);
     return status;
 }
 
 moeg_status moeg_profile_hard(const moeg_router *router, size_t n, const double *x, size_t m, const double *y,
-                              moeg_expert **experts, moeg_cell_fit *fit)
+                              const double *weights, moeg_expert **experts, moeg_cell_fit *fit)
 {
-    moeg_status status = check_arguments(router, n, x, m, y, experts);
+    moeg_status status = check_arguments(router, n, x, m, y, weights, experts);
     if (status != MOEG_OK)
         return status;
     const size_t K = moeg_router_experts(router);
-    problem p = {.n = n, .d = moeg_router_dim(router), .m = m, .x = x, .y = y};
+    problem p = {.n = n, .d = moeg_router_dim(router), .m = m, .x = x, .y = y, .w = weights};
     moeg_expert **made = moeg_alloc_zero(K, sizeof(moeg_expert *));
     moeg_cell_fit *found = moeg_alloc(K, sizeof *found);
     status = made && found ? find_cells(&p, router, K) : moeg_fail_memory(function);

@@ -108,7 +108,7 @@ static size_t compare(size_t n, size_t d, const double *x, size_t K, uint64_t se
     double *c = malloc(K * d * sizeof *c);
     long double *expected = malloc(K * d * sizeof *expected);
     size_t *a = malloc(n * sizeof *a), *b = malloc(n * sizeof *b), sweeps, expected_sweeps;
-    assert_ok(moeg_centroids(n, d, x, K, seed, c, a, &sweeps));
+    assert_ok(moeg_centroids(n, d, x, NULL, K, seed, c, a, &sweeps));
     const size_t lost = obvious(n, d, x, K, seed, expected, b, &expected_sweeps);
     assert_memory_equal(a, b, n * sizeof *a);
     assert_int_equal(sweeps, expected_sweeps);
@@ -152,10 +152,10 @@ static void a_shift_changes_nothing(void **state)
     size_t a[n], b[n], sweeps[2];
     for (size_t i = 0; i < n * d; i++)
         x[i] = nearbyint(x[i] * 0x1p20) * 0x1p-20;
-    assert_ok(moeg_centroids(n, d, x, K, 9, c, a, &sweeps[0]));
+    assert_ok(moeg_centroids(n, d, x, NULL, K, 9, c, a, &sweeps[0]));
     for (size_t i = 0; i < n * d; i++)
         x[i] += 0x1p30;
-    assert_ok(moeg_centroids(n, d, x, K, 9, moved, b, &sweeps[1]));
+    assert_ok(moeg_centroids(n, d, x, NULL, K, 9, moved, b, &sweeps[1]));
     assert_memory_equal(a, b, sizeof a);
     assert_int_equal(sweeps[0], sweeps[1]);
     for (size_t i = 0; i < K * d; i++)
@@ -189,10 +189,10 @@ static void one_centroid_and_one_for_each_row(void **state)
     const double x[] = {2.385, -0.731, 5.125, 1e9, -3.5, 0.0625, 11.75};
     double c[7];
     size_t a[7], sweeps;
-    assert_ok(moeg_centroids(7, 1, x, 1, 4, c, a, &sweeps));
+    assert_ok(moeg_centroids(7, 1, x, NULL, 1, 4, c, a, &sweeps));
     assert_relative(c[0], (2.385 - 0.731 + 5.125 + 1e9 - 3.5 + 0.0625 + 11.75) / 7, 2 * EPS);
     assert_int_equal(sweeps, 2);
-    assert_ok(moeg_centroids(7, 1, x, 7, 4, c, a, NULL));
+    assert_ok(moeg_centroids(7, 1, x, NULL, 7, 4, c, a, NULL));
     for (size_t i = 0; i < 7; i++)
         assert_near(c[a[i]], x[i], 0);
 }
@@ -208,7 +208,7 @@ static void means_are_compensated(void **state)
         x[i] = 2.385 + 1e-3 * (double)i * sqrt((double)i);
         sum += x[i];
     }
-    assert_ok(moeg_centroids(n, 1, x, 1, 4, &c, NULL, NULL));
+    assert_ok(moeg_centroids(n, 1, x, NULL, 1, 4, &c, NULL, NULL));
     assert_relative(c, (double)(sum / n), 2 * EPS);
     free(x);
 }
@@ -220,11 +220,11 @@ static void equal_rows(void **state)
     double c[8];
     size_t a[5];
     const double untouched = c[0] = 4.25;
-    assert_status(moeg_centroids(5, 2, x, 4, 1, c, a, NULL), MOEG_EDOM,
+    assert_status(moeg_centroids(5, 2, x, NULL, 4, 1, c, a, NULL), MOEG_EDOM,
                   "centroids: K must be at most the number of "
                   "distinct rows, 2, got 4");
     assert_near(c[0], untouched, 0);
-    assert_ok(moeg_centroids(5, 2, x, 2, 1, c, a, NULL));
+    assert_ok(moeg_centroids(5, 2, x, NULL, 2, 1, c, a, NULL));
     assert_near(c[2 * a[0]], 0.7, 0);
     assert_near(c[2 * a[0] + 1], 2.385, 0);
     assert_near(c[2 * a[2]], 0, 0);
@@ -241,7 +241,7 @@ static void ties_go_to_the_lowest_index(void **state)
     for (uint64_t seed = 0; seed < 60; seed++) {
         double c[2];
         size_t a[4];
-        assert_ok(moeg_centroids(4, 1, x, 2, seed, c, a, NULL));
+        assert_ok(moeg_centroids(4, 1, x, NULL, 2, seed, c, a, NULL));
         if (a[0] != a[1]) {
             assert_near(c[a[1]], 1, 0);
             continue;
@@ -264,7 +264,7 @@ static void the_number_of_threads_changes_nothing(void **state)
     for (size_t t = 0; t < 3; t++) {
         omp_set_num_threads(threads[t]);
         a[t] = malloc(n * sizeof **a);
-        assert_ok(moeg_centroids(n, d, x, K, 8, c[t], a[t], &sweeps[t]));
+        assert_ok(moeg_centroids(n, d, x, NULL, K, 8, c[t], a[t], &sweeps[t]));
         assert_memory_equal(c[t], c[0], sizeof c[0]);
         assert_memory_equal(a[t], a[0], n * sizeof **a);
         assert_int_equal(sweeps[t], sweeps[0]);
@@ -280,9 +280,9 @@ static void too_few_sweeps(void **state)
     (void)state;
     double *x = make_rows(500, 2, 6, 0), c[16], full[16];
     size_t a[500], sweeps, needed;
-    assert_ok(moeg_centroids(500, 2, x, 8, 3, full, NULL, &needed));
+    assert_ok(moeg_centroids(500, 2, x, NULL, 8, 3, full, NULL, &needed));
     assert_true(needed > 4);
-    assert_status(moeg_centroids_within(4, 500, 2, x, 8, 3, c, a, &sweeps), MOEG_EUNABLE,
+    assert_status(moeg_centroids_within(4, 500, 2, x, NULL, 8, 3, c, a, &sweeps), MOEG_EUNABLE,
                   "centroids: rows still change their centroid after 4 sweeps");
     assert_int_equal(sweeps, 4);
     double mean = 0, count = 0;
@@ -292,7 +292,7 @@ static void too_few_sweeps(void **state)
             count++;
         }
     assert_relative(c[4], mean / count, 100 * EPS);
-    assert_ok(moeg_centroids_within(needed, 500, 2, x, 8, 3, c, a, &sweeps));
+    assert_ok(moeg_centroids_within(needed, 500, 2, x, NULL, 8, 3, c, a, &sweeps));
     assert_memory_equal(c, full, sizeof full);
     free(x);
 }
@@ -302,15 +302,18 @@ static void errors(void **state)
     (void)state;
     double x[] = {0.5, 2.385, -1.5, 0.731, 3.25, 1.75}, c[6] = {9.5};
     size_t a[6] = {77}, sweeps = 78;
-    assert_status(moeg_centroids(0, 2, x, 1, 1, c, a, &sweeps), MOEG_EINVAL, "centroids: n must be at least 1, got 0");
-    assert_status(moeg_centroids(3, 0, x, 1, 1, c, a, &sweeps), MOEG_EINVAL, "centroids: d must be at least 1, got 0");
-    assert_status(moeg_centroids(3, 2, x, 0, 1, c, a, &sweeps), MOEG_EINVAL, "centroids: K must be at least 1, got 0");
-    assert_status(moeg_centroids(3, 2, x, 4, 1, c, a, &sweeps), MOEG_EINVAL,
+    assert_status(moeg_centroids(0, 2, x, NULL, 1, 1, c, a, &sweeps), MOEG_EINVAL,
+                  "centroids: n must be at least 1, got 0");
+    assert_status(moeg_centroids(3, 0, x, NULL, 1, 1, c, a, &sweeps), MOEG_EINVAL,
+                  "centroids: d must be at least 1, got 0");
+    assert_status(moeg_centroids(3, 2, x, NULL, 0, 1, c, a, &sweeps), MOEG_EINVAL,
+                  "centroids: K must be at least 1, got 0");
+    assert_status(moeg_centroids(3, 2, x, NULL, 4, 1, c, a, &sweeps), MOEG_EINVAL,
                   "centroids: K must be at most n = 3, got 4");
-    assert_status(moeg_centroids(SIZE_MAX / 2, 5, x, 2, 1, c, a, &sweeps), MOEG_EINVAL,
+    assert_status(moeg_centroids(SIZE_MAX / 2, 5, x, NULL, 2, 1, c, a, &sweeps), MOEG_EINVAL,
                   "x (9223372036854775807 x 5) has more values than memory can hold");
-    assert_status(moeg_centroids(3, 2, NULL, 2, 1, c, a, &sweeps), MOEG_EINVAL, "centroids: x must not be NULL");
-    assert_status(moeg_centroids(3, 2, x, 2, 1, NULL, a, &sweeps), MOEG_EINVAL,
+    assert_status(moeg_centroids(3, 2, NULL, NULL, 2, 1, c, a, &sweeps), MOEG_EINVAL, "centroids: x must not be NULL");
+    assert_status(moeg_centroids(3, 2, x, NULL, 2, 1, NULL, a, &sweeps), MOEG_EINVAL,
                   "centroids: centroids must not be NULL");
     const double bad[] = {NAN, INFINITY, -INFINITY};
     for (size_t i = 0; i < 6; i++)
@@ -319,25 +322,25 @@ static void errors(void **state)
             snprintf(text, sizeof text, "centroids: x[%zu, %zu] must be finite", i / 2, i % 2);
             const double value = x[i];
             x[i] = bad[b];
-            assert_status(moeg_centroids(3, 2, x, 2, 1, c, a, &sweeps), MOEG_EINVAL, text);
+            assert_status(moeg_centroids(3, 2, x, NULL, 2, 1, c, a, &sweeps), MOEG_EINVAL, text);
             x[i] = value;
         }
     const double far[] = {-1e300, 1e300, 0, 2.5}, near[] = {1e-200, 2e-200, 3e-200, 4e-200};
-    assert_status(moeg_centroids(4, 1, far, 1, 1, c, a, &sweeps), MOEG_ERANGE, "to every centroid overflows");
-    assert_status(moeg_centroids(4, 1, far, 2, 1, c, a, &sweeps), MOEG_ERANGE,
+    assert_status(moeg_centroids(4, 1, far, NULL, 1, 1, c, a, &sweeps), MOEG_ERANGE, "to every centroid overflows");
+    assert_status(moeg_centroids(4, 1, far, NULL, 2, 1, c, a, &sweeps), MOEG_ERANGE,
                   "centroids: the sum of squared distances overflows");
-    assert_status(moeg_centroids(4, 1, near, 2, 1, c, a, &sweeps), MOEG_ERANGE, "underflows");
+    assert_status(moeg_centroids(4, 1, near, NULL, 2, 1, c, a, &sweeps), MOEG_ERANGE, "underflows");
     assert_near(c[0], 9.5, 0);
     assert_int_equal(a[0], 77);
     assert_int_equal(sweeps, 78);
-    assert_ok(moeg_centroids(3, 2, x, 2, 1, c, NULL, NULL));
+    assert_ok(moeg_centroids(3, 2, x, NULL, 2, 1, c, NULL, NULL));
 }
 
 static moeg_status scenario(void *user)
 {
     double c[4] = {9.5};
     size_t a[60] = {77};
-    const moeg_status status = moeg_centroids(60, 2, user, 2, 1, c, a, NULL);
+    const moeg_status status = moeg_centroids(60, 2, user, NULL, 2, 1, c, a, NULL);
     if (status != MOEG_OK) {
         assert_near(c[0], 9.5, 0);
         assert_int_equal(a[0], 77);
@@ -361,7 +364,7 @@ static void router_of_centroids(void **state)
     double *x = make_rows(n, d, 12, 0), c[K * d], logits[n * K], margin[n];
     size_t a[n], top[n];
     moeg_router *router;
-    assert_ok(moeg_centroids(n, d, x, K, 2, c, a, NULL));
+    assert_ok(moeg_centroids(n, d, x, NULL, K, 2, c, a, NULL));
     assert_ok(moeg_router_centroids_create(&router, K, d, c));
     assert_int_equal(moeg_router_experts(router), K);
     assert_int_equal(moeg_router_dim(router), d);

@@ -114,7 +114,7 @@ static void equals_the_normal_equations(void **state)
     moeg_expert *experts[K];
     moeg_cell_fit fit[K];
     make_problem(p, 0);
-    assert_ok(moeg_profile_hard(p->router, n, p->x, m, p->y, experts, fit));
+    assert_ok(moeg_profile_hard(p->router, n, p->x, m, p->y, NULL, experts, fit));
     for (size_t k = 0; k < K; k++) {
         long double coef[(d + 1) * m], residual;
         double A[m * d], c[m];
@@ -133,7 +133,7 @@ static void equals_the_normal_equations(void **state)
         }
     }
     free_experts(K, experts);
-    assert_ok(moeg_profile_hard(p->router, n, p->x, m, p->y, experts, NULL));
+    assert_ok(moeg_profile_hard(p->router, n, p->x, m, p->y, NULL, experts, NULL));
     free_experts(K, experts);
     moeg_router_free(p->router);
     free(p);
@@ -147,7 +147,7 @@ static void data_far_from_the_origin(void **state)
     moeg_expert *experts[K];
     moeg_cell_fit fit[K];
     make_problem(p, 1e9);
-    assert_ok(moeg_profile_hard(p->router, n, p->x, m, p->y, experts, fit));
+    assert_ok(moeg_profile_hard(p->router, n, p->x, m, p->y, NULL, experts, fit));
     for (size_t k = 0; k < K; k++) {
         long double coef[(d + 1) * m], residual;
         double A[m * d];
@@ -192,7 +192,7 @@ static void dependent_columns_share_the_slope(void **state)
         moeg_router *router = one_cell(dim);
         moeg_expert *experts[2];
         moeg_cell_fit fit[2];
-        assert_ok(moeg_profile_hard(router, rows, x, 1, y, experts, fit));
+        assert_ok(moeg_profile_hard(router, rows, x, 1, y, NULL, experts, fit));
         assert_int_equal(fit[0].rows, rows);
         assert_int_equal(fit[0].rank, 1);
         assert_int_equal(fit[0].deficient, 1);
@@ -233,7 +233,7 @@ static void dependent_but_for_rounding(void **state)
     moeg_cell_fit fit[2];
     double A[2];
     assert_true(x[7] > 1e9 + 3);
-    assert_ok(moeg_profile_hard(router, 4, x, 1, y, experts, fit));
+    assert_ok(moeg_profile_hard(router, 4, x, 1, y, NULL, experts, fit));
     assert_int_equal(fit[0].rank, 1);
     assert_int_equal(fit[0].deficient, 1);
     assert_near(fit[0].residual, evaluated(experts[0], 4, x, y), 100 * EPS);
@@ -261,7 +261,7 @@ static void shifted_copy_of_a_column(void **state)
     moeg_router *router = one_cell(dim);
     moeg_expert *experts[2];
     moeg_cell_fit fit[2];
-    assert_ok(moeg_profile_hard(router, rows, x, 1, y, experts, fit));
+    assert_ok(moeg_profile_hard(router, rows, x, 1, y, NULL, experts, fit));
     assert_int_equal(fit[0].rank, 2);
     assert_relative(fit[0].residual, evaluated(experts[0], rows, x, y), 100 * EPS);
     assert_true(fit[0].residual < 2 * rows);
@@ -300,7 +300,7 @@ static void fewer_rows_than_unknowns(void **state)
         moeg_router *router = one_cell(dim);
         moeg_expert *experts[2];
         moeg_cell_fit fit[2];
-        assert_ok(moeg_profile_hard(router, rows, moved, 1, y, experts, fit));
+        assert_ok(moeg_profile_hard(router, rows, moved, 1, y, NULL, experts, fit));
         assert_int_equal(fit[0].rank, 2);
         assert_int_equal(fit[0].deficient, 1);
         assert_near(fit[0].residual, 0, rows * pow(20 * EPS * (1 + offsets[s]), 2));
@@ -321,7 +321,7 @@ static void as_many_rows_as_unknowns(void **state)
     moeg_expert *experts[2];
     moeg_cell_fit fit[2];
     double out[3];
-    assert_ok(moeg_profile_hard(router, 3, x, 1, y, experts, fit));
+    assert_ok(moeg_profile_hard(router, 3, x, 1, y, NULL, experts, fit));
     assert_int_equal(fit[0].rank, 2);
     assert_int_equal(fit[0].deficient, 0);
     assert_ok(moeg_expert_forward(experts[0], 3, x, out));
@@ -339,7 +339,7 @@ static void one_row_and_none(void **state)
     moeg_expert *experts[2];
     moeg_cell_fit fit[2];
     double A[4], c[2];
-    assert_ok(moeg_profile_hard(router, 1, x, 2, y, experts, fit));
+    assert_ok(moeg_profile_hard(router, 1, x, 2, y, NULL, experts, fit));
     assert_int_equal(fit[0].rows, 1);
     assert_int_equal(fit[0].rank, 0);
     assert_int_equal(fit[0].deficient, 1);
@@ -369,21 +369,21 @@ static void errors(void **state)
     moeg_router *router = one_cell(2);
     moeg_expert *experts[2] = {NULL, NULL};
     moeg_cell_fit fit[2] = {{.rows = 99}};
-    assert_status(moeg_profile_hard(NULL, 3, x, 1, y, experts, fit), MOEG_EINVAL,
+    assert_status(moeg_profile_hard(NULL, 3, x, 1, y, NULL, experts, fit), MOEG_EINVAL,
                   "profile_hard: router must not be NULL");
-    assert_status(moeg_profile_hard(router, 0, x, 1, y, experts, fit), MOEG_EINVAL,
+    assert_status(moeg_profile_hard(router, 0, x, 1, y, NULL, experts, fit), MOEG_EINVAL,
                   "profile_hard: n must be at least 1, got 0");
-    assert_status(moeg_profile_hard(router, 3, x, 0, y, experts, fit), MOEG_EINVAL,
+    assert_status(moeg_profile_hard(router, 3, x, 0, y, NULL, experts, fit), MOEG_EINVAL,
                   "profile_hard: m must be at least 1, got 0");
-    assert_status(moeg_profile_hard(router, 3, NULL, 1, y, experts, fit), MOEG_EINVAL,
+    assert_status(moeg_profile_hard(router, 3, NULL, 1, y, NULL, experts, fit), MOEG_EINVAL,
                   "profile_hard: x must not be NULL");
-    assert_status(moeg_profile_hard(router, 3, x, 1, NULL, experts, fit), MOEG_EINVAL,
+    assert_status(moeg_profile_hard(router, 3, x, 1, NULL, NULL, experts, fit), MOEG_EINVAL,
                   "profile_hard: y must not be NULL");
-    assert_status(moeg_profile_hard(router, SIZE_MAX / 2 + 2, x, 1, y, experts, fit), MOEG_EINVAL,
+    assert_status(moeg_profile_hard(router, SIZE_MAX / 2 + 2, x, 1, y, NULL, experts, fit), MOEG_EINVAL,
                   "profile_hard: x (9223372036854775809 x 2) has more values than memory can hold");
-    assert_status(moeg_profile_hard(router, 3, x, SIZE_MAX / 2, y, experts, fit), MOEG_EINVAL,
+    assert_status(moeg_profile_hard(router, 3, x, SIZE_MAX / 2, y, NULL, experts, fit), MOEG_EINVAL,
                   "profile_hard: y (3 x 9223372036854775807) has more values than memory can hold");
-    assert_status(moeg_profile_hard(router, 3, x, 1, y, NULL, fit), MOEG_EINVAL,
+    assert_status(moeg_profile_hard(router, 3, x, 1, y, NULL, NULL, fit), MOEG_EINVAL,
                   "profile_hard: experts must not be NULL");
     const double bad[] = {NAN, INFINITY, -INFINITY};
     for (size_t e = 0; e < 9; e++)
@@ -394,15 +394,15 @@ static void errors(void **state)
             snprintf(text, sizeof text, "profile_hard: %c[%zu, %zu] must be finite", e < 6 ? 'x' : 'y',
                      e < 6 ? e / 2 : e - 6, e < 6 ? e % 2 : 0);
             *entry = bad[v];
-            assert_status(moeg_profile_hard(router, 3, x, 1, y, experts, fit), MOEG_EINVAL, text);
+            assert_status(moeg_profile_hard(router, 3, x, 1, y, NULL, experts, fit), MOEG_EINVAL, text);
             *entry = value;
         }
     const double wide[] = {1e308, 0.4, -1e308, 0.7, 0, 1.9}, steep[] = {1e-300, 0, 2e-300, 1e-300, 5e-300, 0};
-    assert_status(moeg_profile_hard(router, 3, wide, 1, y, experts, fit), MOEG_ERANGE,
+    assert_status(moeg_profile_hard(router, 3, wide, 1, y, NULL, experts, fit), MOEG_ERANGE,
                   "profile_hard: the least squares of cell 0 overflow");
     for (size_t i = 0; i < 3; i++)
         y[i] *= 1e20;
-    assert_status(moeg_profile_hard(router, 3, steep, 1, y, experts, fit), MOEG_ERANGE,
+    assert_status(moeg_profile_hard(router, 3, steep, 1, y, NULL, experts, fit), MOEG_ERANGE,
                   "profile_hard: the least squares");
     assert_null(experts[0]);
     assert_int_equal(fit[0].rows, 99);
@@ -417,7 +417,7 @@ static void logits_that_overflow(void **state)
     moeg_router *router;
     moeg_expert *experts[2] = {NULL, NULL};
     assert_ok(moeg_router_affine_create(&router, 2, 1, weights, NULL));
-    assert_status(moeg_profile_hard(router, 2, x, 1, y, experts, NULL), MOEG_ERANGE, "row 1");
+    assert_status(moeg_profile_hard(router, 2, x, 1, y, NULL, experts, NULL), MOEG_ERANGE, "row 1");
     assert_null(experts[0]);
     moeg_router_free(router);
 }
@@ -427,7 +427,7 @@ static moeg_status scenario(void *user)
     const problem *p = user;
     moeg_expert *experts[K] = {NULL};
     moeg_cell_fit fit[K] = {{.rows = 99}};
-    const moeg_status status = moeg_profile_hard(p->router, n, p->x, m, p->y, experts, fit);
+    const moeg_status status = moeg_profile_hard(p->router, n, p->x, m, p->y, NULL, experts, fit);
     if (status != MOEG_OK) {
         assert_null(experts[0]);
         assert_int_equal(fit[0].rows, 99);
