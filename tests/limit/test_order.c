@@ -288,6 +288,8 @@ static void quadrature_errors_count(void **state)
     assert_relative(fit.order.value, log10(115) / 2, 1e-14);
     assert_relative(fit.order.quad_error, (1e-14 / 2 + 1e-13 / 230) / log(100), 1e-6);
     assert_near(fit.order.hi - fit.order.value, fit.order.quad_error, 2 * EPS);
+    assert_relative(fit.constant.hi - fit.constant.value, fit.constant.quad_error, 0.01);
+    assert_relative(fit.constant.value - fit.constant.lo, fit.constant.quad_error, 0.01);
     assert_near(fit.order.std_error, 0, 0);
     gap[2] = exact(230, 23);
     assert_ok(moeg_order_fit(3, tau, gap, NULL, 0.9, &fit));
@@ -348,14 +350,16 @@ static void what_is_left_out_is_counted(void **state)
     gap[1].n = 29;
     assert_status(moeg_order_fit(3, tau, gap, NULL, 0.9, &fit), MOEG_EDOM, "1 of 3 gaps");
     const double zero[] = {0, 1e-2, 0.3}, same[] = {0.3, 0.3, 0.3};
-    gap[0] = exact(0, 0);
-    gap[1] = good;
+    gap[0] = sampled(1e-3, 1e-5); /* of no law that there is */
+    gap[1] = sampled(1e-2, 1e-2 / 4.1);
     gap[2] = sampled(0.3, 1e-3);
+    gap[2].contributing = 400;
     assert_ok(moeg_order_fit(3, zero, gap, NULL, 0.9, &fit));
     assert_int_equal(fit.used, 2);
     assert_status(moeg_order_local(3, zero, gap, NULL, 0.9, order), MOEG_EUNABLE, "tau[0] = 0 and");
+    assert_int_equal(order[1].contributing, 400);
     assert_status(moeg_order_fit(3, same, gap, NULL, 0.9, &fit), MOEG_EDOM,
-                  "order_fit: the 2 gaps that are told from 0 are all at tau = 0.3");
+                  "order_fit: the 3 gaps that are told from 0 are all at tau = 0.3");
 }
 
 static void every_error_is_named_and_touches_nothing(void **state)
