@@ -1,8 +1,8 @@
 /* G = c tau^p by generalised least squares in logarithms.
  *
  * y_i = log |G_i| + S_ii/2 is log |E G_i| to second order, with the covariance S_ij + S_ij^2/2 of normal G. With
- * weights M^{-1}, M = L L' the covariance or, where that is too small, a floor, the fit is a linear map of y:
- * p = sum a_i y_i, log c = sum b_i y_i; and whatever M is, these have the variances a'Ca and b'Cb.
+ * weights M^{-1}, M the covariance and a floor where that is too small, the fit is a linear map of y: p = sum a_i y_i,
+ * log c = sum b_i y_i; and whatever M is, these have the variances a'Ca and b'Cb.
  *
  * S_ij = V_ij/(h_i h_j) with h_i^2 = |G_i| F_i, F the power law of the pass before (of the first: G). Few rows make a
  * small gap, and its variance goes with it: V_ii/G_i^2 is too large where G_i came out too small, and V_ii/F_i^2 too
@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "limit/order.h"
+#include "limit/order_squares.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -36,50 +37,40 @@ enum { PASSES = 4 };
 /* Largest |log F - log G| that is believed. */
 static const double most_change = 0.7;
 
-typedef long double real;
+typedef moeg_order_real real;
 
 typedef struct fit {
-    size_t n;          /* gaps used */
-    size_t *index;     /* (n) */
-    real *covariance;  /* (n x n) C, lower triangle */
-    real *factor;      /* (n x n) L */
-    real *y, *one, *x; /* (n) y, 1 and log tau, then L^{-1} of them */
-    real *a, *b;       /* (n) */
-    real order, log_constant, left;
+    size_t *index; /* (n) the gaps used */
+    moeg_order_squares squares;
 } fit;
 
 static void fit_free(fit *f)
 {
     moeg_release(f->index);
-    moeg_release(f->covariance);
+    moeg_release(f->squares.covariance);
 }
 
 static moeg_status fit_alloc(const char *function, size_t ntau, fit *f)
 {
-    size_t square, reals;
+    const size_t reals = moeg_order_squares_size(ntau);
     *f = (fit){0};
-    if (ntau > SIZE_MAX / 64 || moeg_multiply_overflows(ntau, 2 * ntau + 5, &reals))
+    if (reals == 0)
         return moeg_fail_memory(function);
-    square = ntau * ntau;
     f->index = moeg_alloc(ntau, sizeof *f->index);
-    f->covariance = moeg_alloc(reals, sizeof *f->covariance);
-    if (f->index == NULL || f->covariance == NULL) {
-        fit_free(f);
+    real *base = moeg_alloc(reals, sizeof *base);
+    if (f->index == NULL || base == NULL) {
+        moeg_release(f->index);
+        moeg_release(base);
         return moeg_fail_memory(function);
     }
-    f->factor = f->covariance + square;
-    f->y = f->factor + square;
-    f->one = f->y + ntau;
-    f->x = f->one + ntau;
-    f->a = f->x + ntau;
-    f->b = f->a + ntau;
+    moeg_order_squares_place(&f->squares, ntau, base);
     return MOEG_OK;
 }
 
 /* The gaps to use: those that tell, of the sign of the one at the lowest temperature. */
 static moeg_status select_gaps(const char *function, const moeg_order_gaps *g, fit *f)
 {
-    size_t lowest = g->ntau;
+    size_t lowest = g->ntau, n = 0;
     int spread = 0;
     for (size_t i = 0; i < g->ntau; i++)
         if (moeg_order_tells(g, i, clear) && (lowest == g->ntau || g->tau[i] < g->tau[lowest]))
@@ -87,13 +78,14 @@ static moeg_status select_gaps(const char *function, const moeg_order_gaps *g, f
     for (size_t i = 0; i < g->ntau; i++)
         if (moeg_order_tells(g, i, clear) && (g->gap[i].value > 0) == (g->gap[lowest].value > 0)) {
             spread = spread || g->tau[i] != g->tau[lowest];
-            f->index[f->n++] = i;
+            f->index[n++] = i;
         }
-    if (f->n < 2)
-        return moeg_fail(MOEG_EDOM, "%s: %zu of %zu gaps are told from 0, with one sign; an order takes 2", function,
-                         f->n, g->ntau);
+    f->squares.n = n;
+    if (n < 2)
+        return moeg_fail(MOEG_EDOM, "%s: %zu of %zu gaps are told from 0, with one sign; an order takes 2", function, n,
+                         g->ntau);
     if (!spread)
-        return moeg_fail(MOEG_EDOM, "%s: the %zu gaps that are told from 0 are all at tau = %g", function, f->n,
+        return moeg_fail(MOEG_EDOM, "%s: the %zu gaps that are told from 0 are all at tau = %g", function, n,
                          g->tau[lowest]);
     return MOEG_OK;
 }
@@ -103,127 +95,56 @@ static real half_change(const moeg_order_gaps *g, const fit *f, int pass, size_t
 {
     if (pass == 0)
         return 0;
-    const real fitted = f->log_constant + f->order * logl((real)g->tau[f->index[i]]);
+    const real fitted = f->squares.log_constant + f->squares.order * logl((real)g->tau[f->index[i]]);
     const real change = fitted - logl(fabsl((real)g->gap[f->index[i]].value));
     return fmaxl(-most_change, fminl(change, most_change)) / 2;
 }
 
-static void set_up(const moeg_order_gaps *g, fit *f, int pass)
+static void set_up(const moeg_order_gaps *g, fit *f, int pass, double least)
 {
-    const size_t n = f->n;
-    for (size_t i = 0; i < n; i++)
-        f->a[i] = expl(-half_change(g, f, pass, i));
-    for (size_t i = 0; i < n; i++) {
-        const size_t at = f->index[i];
+    moeg_order_squares *s = &f->squares;
+    const real share = least;
+    for (size_t i = 0; i < s->n; i++)
+        s->a[i] = expl(-half_change(g, f, pass, i));
+    for (size_t i = 0; i < s->n; i++) {
+        const moeg_estimate *gap = &g->gap[f->index[i]];
+        const real own = fmax(moeg_order_quad_error(gap), least_error);
+        real v = 0;
         for (size_t j = 0; j <= i; j++) {
-            const real s = f->a[i] * f->a[j] * (real)moeg_order_covariance(g, at, f->index[j]);
-            f->covariance[i * n + j] = s + s * s / 2;
-            if (i == j)
-                f->y[i] = logl(fabsl((real)g->gap[at].value)) + s / 2;
+            v = s->a[i] * s->a[j] * (real)moeg_order_covariance(g, f->index[i], f->index[j]);
+            s->covariance[i * s->n + j] = v + v * v / 2;
         }
-        f->x[i] = logl((real)g->tau[at]);
-        f->one[i] = 1;
+        s->y[i] = logl(fabsl((real)gap->value)) + v / 2;
+        s->x[i] = logl((real)g->tau[f->index[i]]);
+        s->floor[i] = fmaxl(own * own, share * share * s->covariance[i * s->n + i]);
     }
 }
 
-/* v <- L^{-1} v. */
-static void solve_lower(const fit *f, real *v)
+/* A pass: weights from the law before, then the next one. */
+static moeg_status improve(const char *function, const moeg_order_gaps *g, int pass, double share, fit *f)
 {
-    for (size_t i = 0; i < f->n; i++) {
-        for (size_t j = 0; j < i; j++)
-            v[i] -= f->factor[i * f->n + j] * v[j];
-        v[i] /= f->factor[i * f->n + i];
-    }
-}
-
-/* v <- L'^{-1} v. */
-static void solve_upper(const fit *f, real *v)
-{
-    for (size_t i = f->n; i-- > 0;) {
-        v[i] /= f->factor[i * f->n + i];
-        for (size_t j = 0; j < i; j++)
-            v[j] -= f->factor[i * f->n + j] * v[i];
-    }
-}
-
-/* Cholesky of C with the floor on its diagonal. */
-static moeg_status factorise(const char *function, const moeg_order_gaps *g, double least, fit *f)
-{
-    const size_t n = f->n;
-    for (size_t i = 0; i < n; i++) {
-        const real own = f->covariance[i * n + i], share = least;
-        const real floor = fmax(moeg_order_quad_error(&g->gap[f->index[i]]), least_error);
-        for (size_t j = 0; j <= i; j++) {
-            real sum = f->covariance[i * n + j];
-            if (i == j)
-                sum += fmaxl(floor * floor, share * share * own);
-            for (size_t k = 0; k < j; k++)
-                sum -= f->factor[i * n + k] * f->factor[j * n + k];
-            if (i == j && !(sum > 0))
-                return moeg_fail(MOEG_EINVAL,
-                                 "%s: covariance must be positive semidefinite, but its first %zu rows are not",
-                                 function, f->index[i] + 1);
-            f->factor[i * n + j] = i == j ? sqrtl(sum) : sum / f->factor[j * n + j];
-        }
-    }
+    set_up(g, f, pass, share);
+    const size_t definite = moeg_order_squares_solve(&f->squares);
+    if (definite < f->squares.n)
+        return moeg_fail(MOEG_EINVAL, "%s: covariance must be positive semidefinite, but its first %zu rows are not",
+                         function, f->index[definite] + 1);
     return MOEG_OK;
 }
 
-static real dot(size_t n, const real *u, const real *v)
+/* What quadrature may have done to sum w_i y_i. */
+static double quad_error_of(const moeg_order_gaps *g, const fit *f, const real *w)
 {
-    real sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += u[i] * v[i];
+    double sum = 0;
+    for (size_t i = 0; i < f->squares.n; i++)
+        sum += (double)fabsl(w[i]) * moeg_order_quad_error(&g->gap[f->index[i]]);
     return sum;
-}
-
-/* The maps a and b, and p, log c and what is left, from the whitened columns: x' = x - m 1 with m = x.1/1.1 is
- * orthogonal to 1, p = x'.y/x'.x', and log c = y.1/1.1 - m p. */
-static void solve(fit *f)
-{
-    const size_t n = f->n;
-    solve_lower(f, f->y);
-    solve_lower(f, f->one);
-    solve_lower(f, f->x);
-    const real ones = dot(n, f->one, f->one), mean = dot(n, f->x, f->one) / ones;
-    for (size_t i = 0; i < n; i++)
-        f->a[i] = f->x[i] - mean * f->one[i];
-    const real spread = dot(n, f->a, f->a);
-    for (size_t i = 0; i < n; i++) {
-        f->a[i] /= spread;
-        f->b[i] = f->one[i] / ones - mean * f->a[i];
-    }
-    f->order = dot(n, f->a, f->y);
-    f->log_constant = dot(n, f->b, f->y);
-    f->left = 0;
-    for (size_t i = 0; i < n; i++) {
-        const real r = f->y[i] - f->log_constant * f->one[i] - f->order * f->x[i];
-        f->left += r * r;
-    }
-    solve_upper(f, f->a);
-    solve_upper(f, f->b);
-}
-
-/* sqrt(w'C w), and sum |w_i| quad_error_i. */
-static double error_of(const moeg_order_gaps *g, const fit *f, const real *w, double *quad_error)
-{
-    real sum = 0;
-    *quad_error = 0;
-    for (size_t i = 0; i < f->n; i++) {
-        real row = f->covariance[i * f->n + i] * w[i];
-        for (size_t j = 0; j < i; j++)
-            row += 2 * f->covariance[i * f->n + j] * w[j];
-        sum += row * w[i];
-        *quad_error += (double)fabsl(w[i]) * moeg_order_quad_error(&g->gap[f->index[i]]);
-    }
-    return sum > 0 ? (double)sqrtl(sum) : 0;
 }
 
 /* What results have of the gaps they are made of. */
 static moeg_estimate describe(const moeg_order_gaps *g, const fit *f, double level)
 {
     moeg_estimate e = {.level = level, .n = UINT64_MAX, .contributing = UINT64_MAX, .method = MOEG_METHOD_LINE};
-    for (size_t i = 0; i < f->n; i++) {
+    for (size_t i = 0; i < f->squares.n; i++) {
         const moeg_estimate *gap = &g->gap[f->index[i]];
         e.n = gap->n < e.n ? gap->n : e.n;
         e.contributing = gap->contributing < e.contributing ? gap->contributing : e.contributing;
@@ -232,40 +153,31 @@ static moeg_estimate describe(const moeg_order_gaps *g, const fit *f, double lev
     return e;
 }
 
-/* A pass: weights from the law before, then the next one. */
-static moeg_status improve(const char *function, const moeg_order_gaps *g, int pass, double share, fit *f)
-{
-    set_up(g, f, pass);
-    const moeg_status status = factorise(function, g, share, f);
-    if (status == MOEG_OK)
-        solve(f);
-    return status;
-}
-
 static moeg_status read_law(const char *function, const moeg_order_gaps *g, const fit *f, double level,
                             moeg_power_law *law)
 {
-    const real log_constant = f->log_constant;
+    const moeg_order_squares *s = &f->squares;
     const int negative = g->gap[f->index[0]].value < 0;
-    const double c = (double)expl(log_constant);
+    const double c = (double)expl(s->log_constant);
     moeg_estimate p = describe(g, f, level), constant = p;
     if (!isnormal(c))
         return moeg_fail(MOEG_ERANGE, "%s: the constant, exp(%Lg), is not in the range of a double", function,
-                         log_constant);
+                         s->log_constant);
     const double t = moeg_order_reach(p.n, level);
-    p.value = (double)f->order;
-    p.std_error = error_of(g, f, f->a, &p.quad_error);
+    p.value = (double)s->order;
+    p.std_error = (double)sqrtl(moeg_order_squares_variance(s, s->a));
+    p.quad_error = quad_error_of(g, f, s->a);
     p.lo = p.value - t * p.std_error - p.quad_error;
     p.hi = p.value + t * p.std_error + p.quad_error;
-    double quad_error;
-    const double error = error_of(g, f, f->b, &quad_error), reach = t * error + quad_error;
-    const double below = (double)expl(log_constant - reach), above = (double)expl(log_constant + reach);
+    const double error = (double)sqrtl(moeg_order_squares_variance(s, s->b)), quad_error = quad_error_of(g, f, s->b);
+    const double reach = t * error + quad_error;
+    const double below = (double)expl(s->log_constant - reach), above = (double)expl(s->log_constant + reach);
     constant.value = negative ? -c : c;
     constant.std_error = c * error;
     constant.quad_error = c * expm1(quad_error);
     constant.lo = negative ? -above : below;
     constant.hi = negative ? -below : above;
-    *law = (moeg_power_law){.order = p, .constant = constant, .used = f->n};
+    *law = (moeg_power_law){.order = p, .constant = constant, .used = s->n};
     return MOEG_OK;
 }
 
@@ -291,7 +203,7 @@ moeg_status moeg_order_fit(size_t ntau, const double *tau, const moeg_estimate *
     if (status == MOEG_OK)
         status = improve(function, &g, PASSES, test_share, &f);
     if (status == MOEG_OK) {
-        law.chi_square = (double)f.left;
+        law.chi_square = (double)f.squares.left;
         *out = law;
     }
     fit_free(&f);
