@@ -21,50 +21,45 @@ const char *moeg_binary_refusal(const moeg_router *router, const moeg_law *law)
     return NULL;
 }
 
-moeg_pair moeg_binary_image(size_t d, size_t i, const double *w0, const double *w1, const double *S, long double *size)
+long double moeg_binary_variance(const moeg_row *row, const double *S)
 {
-    moeg_pair sum = {0, 0};
-    *size = 0;
-    for (size_t j = S == NULL ? i : 0; j < (S == NULL ? i + 1 : d); j++) {
-        const moeg_pair v = moeg_pair_add((moeg_pair){w0[j], 0}, -(long double)w1[j], 0);
-        const moeg_pair term = moeg_pair_times(v, S == NULL ? 1 : S[i * d + j]);
-        sum = moeg_pair_add(sum, term.high, term.low);
-        *size += fabsl(term.high);
-    }
-    return sum;
+    long double size;
+    const long double form = moeg_pair_value(moeg_row_product(row, row, S, &size));
+    return form > (long double)row->d * DBL_EPSILON * size ? form : 0;
 }
 
-/* v' S v, or 0 if that is within d epsilon of the magnitudes it was added from: v has then no part along which X
- * varies, to the rank rule of the law. A small rest of large terms, of features that are nearly one, keeps its digits.
- */
-static long double quadratic_form(size_t d, const double *w0, const double *w1, const double *S)
+static moeg_row row_between(const moeg_router *router, size_t plus, size_t minus)
 {
-    moeg_pair sum = {0, 0};
-    long double size = 0, row;
-    for (size_t i = 0; i < d; i++) {
-        const moeg_pair v = moeg_pair_add((moeg_pair){w0[i], 0}, -(long double)w1[i], 0);
-        const moeg_pair image = moeg_binary_image(d, i, w0, w1, S, &row), term = moeg_pair_times(image, v.high);
-        sum = moeg_pair_add(sum, term.high, term.low + image.high * v.low);
-        size += fabsl(v.high) * row;
-    }
-    const long double form = sum.high + sum.low;
-    return form > (long double)d * DBL_EPSILON * size ? form : 0;
+    const double *W, *b;
+    const size_t d = moeg_router_dim(router);
+    moeg_router_affine_parts(router, &W, &b);
+    return (moeg_row){
+        .d = d,
+        .plus = W + plus * d,
+        .minus = W + minus * d,
+        .plus_constant = b[plus],
+        .minus_constant = b[minus],
+    };
+}
+
+moeg_row moeg_binary_row(const moeg_binary_logit *logit, const moeg_router *router)
+{
+    return row_between(router, logit->near, 1 - logit->near);
 }
 
 moeg_status moeg_binary_logit_init(const char *function, const moeg_router *router, const moeg_law *law,
                                    moeg_binary_logit *logit)
 {
     const double *W, *b, *mu, *S;
-    const size_t d = moeg_router_dim(router);
     moeg_router_affine_parts(router, &W, &b);
     moeg_law_gaussian_parts(law, &mu, &S);
     if (isinf(b[0]) || isinf(b[1])) {
         *logit = (moeg_binary_logit){.near = isinf(b[0]) ? 1 : 0, .masked = 1, .constant = 1, .mean = INFINITY};
         return MOEG_OK;
     }
-    const long double mean =
-        moeg_pair_difference(moeg_pair_affine(d, W, mu, b[0]), moeg_pair_affine(d, W + d, mu, b[1]));
-    const long double deviation = sqrtl(quadratic_form(d, W, W + d, S));
+    const moeg_row row = row_between(router, 0, 1);
+    const long double mean = moeg_pair_value(moeg_row_at(&row, mu));
+    const long double deviation = sqrtl(moeg_binary_variance(&row, S));
     if (!isfinite((double)mean) || !isfinite((double)deviation))
         return moeg_fail(MOEG_ERANGE, "%s: the difference of the logits overflows: mean %Lg, standard deviation %Lg",
                          function, mean, deviation);
@@ -94,18 +89,22 @@ static long double narrow_mass(long double z, long double h)
     return 2 * expl(-z * z / 2) / sqrt_two_pi * h * sum;
 }
 
+long double moeg_binary_normal_mass(long double z, long double h)
+{
+    if (h >= z) /* Two positive terms. */
+        return (erfl((h - z) * sqrt_half) + erfl((h + z) * sqrt_half)) / 2;
+    if (z * h >= 1) /* The second is below e^-2 times the first. */
+        return (erfcl((z - h) * sqrt_half) - erfcl((z + h) * sqrt_half)) / 2;
+    return narrow_mass(z, h);
+}
+
 double moeg_binary_mass(const moeg_binary_logit *logit, double w)
 {
     if (logit->masked)
         return 0;
     if (logit->constant)
         return logit->mean <= w ? 1 : 0;
-    const long double z = logit->z, h = w / logit->deviation;
-    if (h >= z) /* Two positive terms. */
-        return (double)((erfl((h - z) * sqrt_half) + erfl((h + z) * sqrt_half)) / 2);
-    if (z * h >= 1) /* The second is below e^-2 times the first. */
-        return (double)((erfcl((z - h) * sqrt_half) - erfcl((z + h) * sqrt_half)) / 2);
-    return (double)narrow_mass(z, h);
+    return (double)moeg_binary_normal_mass(logit->z, w / logit->deviation);
 }
 
 double moeg_binary_density(const moeg_binary_logit *logit)

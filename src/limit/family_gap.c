@@ -9,48 +9,51 @@
 /* What is below e^-DROP of the largest value is left out; and where r = |z| ends, r^2/2 = DROP. */
 #define DROP 100.0
 static const double LOG_END = 2.6492;
-/* Below e^-this no product of expert outputs brings a gap back into the range of a double. */
-static const double UNDERFLOW = 1500;
+/* Below e^-this no product of expert outputs, over a tau, brings a gap back into the range of a double. */
+static const double UNDERFLOW = 3000;
 
 /* The integral is over t = log r, where every family is smooth on a scale of 1 or 1/p, and a power law near r = 0 is an
  * exponential. With w = |s|/tau = w_offset + v, v = (scale/tau) e^(p t), it is of
  *
- *   normal e^(n t - e^(2t)/2) q {J.delta - |delta|^2 (1 - q)}  dt,      q = e^-w/(1 + e^-w),
+ *   normal e^(n t - e^(2t)/2) factor {E[-2 d.c] - centred E|d|^2}  dt
  *
- * (loss: without the second term) and of exponentials relative to those at t = origin, so that it is of order 1 at any
- * temperature. */
+ * with the weights of two_gates.h at w, and of exponentials relative to those at t = origin, so that it is of order 1
+ * at any temperature. */
 struct integrand {
     const moeg_family_risk *risk;
-    int loss, squares;    /* squares: J = delta and output mixing, which leaves |delta|^2 q^2 alone. */
+    int loss, derivative;
+    int squares;          /* r = 0 and output mixing, which leaves |d|^2 q^2 alone. */
     double v, half_r2;    /* At the origin. */
     double w_offset;      /* scale Delta_0/tau. */
-    double log_end;       /* Of t. */
     long double origin;   /* Of t. */
     long double exponent; /* Of e^(n t - e^(2t)/2 - k w) at the origin, k = 2 if `squares`, else 1. */
 };
 
-/* values: the integrand, and what rounding may do to it. Of the two ways to write the braces, with p = 1 - q,
- * J.delta - |delta|^2 p and (J.delta - |delta|^2) + |delta|^2 q, the one with the smaller terms is taken. */
+/* values: the integrand, and what rounding may do to it. The factor is e^-w times one of order 1. Of the two ways to
+ * write the braces the one with the smaller terms is taken. */
 static void gap_integrand(double u, void *user, double *values)
 {
     const struct integrand *g = user;
     const moeg_family_risk *r = g->risk;
     const double rise = g->v * expm1(r->logit.power * u), v = g->v + rise, fall = g->half_r2 * expm1(2 * u);
-    const double e = exp(-(g->w_offset + v)), p = 1 / (1 + e), q = e * p, n = r->logit.order;
-    const double weight = exp(n * u - (g->squares ? 2 : 1) * rise - fall) * p;
+    const double w = g->w_offset + v, p = 1 / (1 + exp(-w)), n = r->logit.order;
+    const moeg_two_weights weights = moeg_two_weights_at(w, g->derivative);
+    const double weight = exp(n * u - (g->squares ? 2 : 1) * rise - fall) * (g->derivative ? p * p * w : p);
     const double exponents = n * fabs(u) + (2 + r->logit.power * fabs(u)) * (v + g->v) + 2 * fabs(fall);
-    const double direct = fabs(r->jump) + r->contrast * p, expanded = fabs(r->excess) + r->contrast * q;
-    double value = r->jump, size = fabs(r->jump), slack = r->jump_slack;
+    const double centred = fabs(r->centre.value) + r->square * weights.centred;
+    const double direct = fabs(r->direct.value) + r->square * weights.direct;
+    double value = r->loss.value, size = fabs(value), slack = r->loss.slack;
     if (g->squares) {
-        value = size = r->contrast * p;
+        value = size = r->square * p * (g->derivative ? 2 : 1);
         slack = 0;
-    } else if (!g->loss && direct < expanded) {
-        value = r->jump - r->contrast * p;
-        size = direct;
+    } else if (!g->loss && centred < direct) {
+        value = r->centre.value - r->square * weights.centred;
+        size = centred;
+        slack = r->centre.slack;
     } else if (!g->loss) {
-        value = r->excess + r->contrast * q;
-        size = expanded;
-        slack = r->excess_slack;
+        value = r->direct.value + r->square * weights.direct;
+        size = direct;
+        slack = r->direct.slack;
     }
     values[0] = weight * value;
     values[1] = weight * (size * (8 + exponents) * DBL_EPSILON + slack) + DBL_MIN;
@@ -93,16 +96,24 @@ static void find_range(const struct integrand *g, long double bend, double *lo, 
     *hi = (double)(fmaxl(end, g->origin) - g->origin);
 }
 
-moeg_status moeg_family_gap(const char *function, const moeg_family_risk *risk, moeg_mixing mixing, double tau,
-                            double *value, double *error)
+/* Whether G is 0 at any temperature. */
+static int is_nothing(const moeg_family_risk *risk, int loss)
 {
-    struct integrand g = {.risk = risk, .loss = mixing == MOEG_MIX_LOSS};
-    g.squares = !g.loss && risk->excess == 0 && risk->excess_slack == 0;
-    if (tau == 0 || (g.loss ? risk->jump == 0 && risk->jump_slack == 0 : risk->contrast == 0)) {
+    if (!moeg_two_gates_move(risk->gates))
+        return 1;
+    return loss ? moeg_family_vanishes(&risk->loss) : risk->square == 0;
+}
+
+moeg_status moeg_family_gap(const char *function, const moeg_family_risk *risk, moeg_mixing mixing, double tau,
+                            int derivative, double *value, double *error)
+{
+    struct integrand g = {.risk = risk, .loss = mixing == MOEG_MIX_LOSS, .derivative = derivative};
+    g.squares = !g.loss && moeg_family_vanishes(&risk->direct);
+    if (tau == 0 || is_nothing(risk, g.loss)) {
         *value = *error = 0;
         return MOEG_OK;
     }
-    const long double bend = log_radius(risk, tau);
+    const long double bend = log_radius(risk, tau), unit = derivative ? 1 / (long double)tau : 1;
     place_origin(&g, tau, bend);
     if (!(g.exponent > -UNDERFLOW)) {
         *value = 0;
@@ -117,10 +128,11 @@ moeg_status moeg_family_gap(const char *function, const moeg_family_risk *risk, 
         status = moeg_quad_graded(gap_integrand, &g, 2, 0, hi, finest, finest, above, above_error);
     if (status == MOEG_ENOMEM)
         return moeg_fail_memory(function);
-    const long double factor = risk->logit.normal * expl(g.exponent);
+    const long double factor = risk->logit.normal * expl(g.exponent) * unit;
     const double gap = (double)(factor * ((long double)below[0] + above[0]));
     if (status != MOEG_OK || !isfinite(gap))
-        return moeg_fail(MOEG_ERANGE, "%s: the gap overflows at tau = %g", function, tau);
+        return moeg_fail(MOEG_ERANGE, "%s: the %s overflows at tau = %g", function, derivative ? "derivative" : "gap",
+                         tau);
     *value = gap;
     *error = (double)(factor * (below_error[0] + above_error[0] + below[1] + above[1])) + 4 * DBL_EPSILON * fabs(gap) +
              DBL_TRUE_MIN;

@@ -1,5 +1,10 @@
 #include "limit/line.h"
 
+#include "base/error.h"
+#include "model/model.h"
+
+#include <math.h>
+
 const char *moeg_line_refusal(const moeg_router *router, const moeg_law *law)
 {
     return moeg_family_has(law) ? moeg_family_refusal(router) : moeg_binary_refusal(router, law);
@@ -22,30 +27,66 @@ double moeg_line_mass(const moeg_line_logit *logit, double w)
 
 const char *moeg_line_risk_refusal(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law)
 {
-    if (moeg_moe_gate(moe).kind != MOEG_GATE_SOFTMAX)
-        return "the gate is not SOFTMAX";
     return moeg_family_has(law) ? moeg_family_risk_refusal(moe, teacher) : moeg_binary_risk_refusal(moe, teacher, law);
 }
 
 moeg_status moeg_line_risk_init(const char *function, const moeg_moe *moe, const moeg_teacher *teacher,
                                 const moeg_law *law, moeg_line_risk *risk)
 {
+    const size_t live = moeg_router_live(moeg_moe_router(moe)), k = moeg_moe_gate(moe).k;
+    if (live < k)
+        return moeg_fail(MOEG_EDOM, "%s: the router masks all but %zu experts, fewer than gate.k = %zu", function, live,
+                         k);
     risk->is_family = moeg_family_has(law);
     return risk->is_family ? moeg_family_risk_init(function, moe, teacher, law, &risk->as.family)
                            : moeg_binary_risk_init(function, moe, teacher, law, &risk->as.binary);
 }
 
-moeg_status moeg_line_hard(const char *function, const moeg_line_risk *risk, double *value, double *error)
+moeg_status moeg_line_hard(const char *function, const moeg_line_risk *risk, moeg_mixing mixing, double *value,
+                           double *error)
 {
     if (!risk->is_family)
-        return moeg_binary_hard(function, &risk->as.binary, value, error);
-    moeg_family_hard(&risk->as.family, value, error);
+        return moeg_binary_hard(function, &risk->as.binary, mixing, value, error);
+    moeg_family_hard(&risk->as.family, mixing, value, error);
     return MOEG_OK;
+}
+
+static moeg_status gap(const char *function, const moeg_line_risk *risk, moeg_mixing mixing, double tau, int derivative,
+                       double *value, double *error)
+{
+    return risk->is_family ? moeg_family_gap(function, &risk->as.family, mixing, tau, derivative, value, error)
+                           : moeg_binary_gap(function, &risk->as.binary, mixing, tau, derivative, value, error);
 }
 
 moeg_status moeg_line_gap(const char *function, const moeg_line_risk *risk, moeg_mixing mixing, double tau,
                           double *value, double *error)
 {
-    return risk->is_family ? moeg_family_gap(function, &risk->as.family, mixing, tau, value, error)
-                           : moeg_binary_gap(function, &risk->as.binary, mixing, tau, value, error);
+    return gap(function, risk, mixing, tau, 0, value, error);
+}
+
+moeg_status moeg_line_gap_derivative(const char *function, const moeg_line_risk *risk, moeg_mixing mixing, double tau,
+                                     double *value, double *error)
+{
+    return gap(function, risk, mixing, tau, 1, value, error);
+}
+
+/* L_0 + G, which is positive, but where output mixing leaves less than half of L_0. (A loss that is mixed is at least
+ * that: the winner's gate is.) */
+moeg_status moeg_line_soft(const char *function, const moeg_line_risk *risk, moeg_mixing mixing, double tau,
+                           double *value, double *error)
+{
+    double hard, change, hard_error, change_error;
+    moeg_status status = moeg_line_hard(function, risk, mixing, &hard, &hard_error);
+    if (status == MOEG_OK)
+        status = moeg_line_gap(function, risk, mixing, tau, &change, &change_error);
+    if (status != MOEG_OK)
+        return status;
+    if (mixing == MOEG_MIX_OUTPUT && hard + change < hard / 2)
+        return risk->is_family ? moeg_family_soft(function, &risk->as.family, tau, value, error)
+                               : moeg_binary_soft(function, &risk->as.binary, tau, value, error);
+    if (!isfinite(hard + change))
+        return moeg_fail(MOEG_ERANGE, "%s: the soft risk overflows at tau = %g", function, tau);
+    *value = fmax(hard + change, 0);
+    *error = hard_error + change_error;
+    return MOEG_OK;
 }

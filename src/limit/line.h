@@ -3,7 +3,7 @@
 #ifndef MOEG_LIMIT_LINE_H
 #define MOEG_LIMIT_LINE_H
 
-#include "limit/binary.h"
+#include "limit/binary_risk.h"
 #include "limit/family.h"
 
 /* The law of s. */
@@ -34,11 +34,20 @@ typedef struct moeg_line_risk {
 
 const char *moeg_line_risk_refusal(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law);
 
-/* Where moeg_line_risk_refusal() is NULL; the errors are those of either kind. */
+/* Where moeg_line_risk_refusal() is NULL. MOEG_EDOM where the router masks an expert that the gate wants, and the
+ * errors of either kind. */
 moeg_status moeg_line_risk_init(const char *function, const moeg_moe *moe, const moeg_teacher *teacher,
                                 const moeg_law *law, moeg_line_risk *risk);
-moeg_status moeg_line_hard(const char *function, const moeg_line_risk *risk, double *value, double *error);
+
+/* L_0, G(tau), dG/dtau and L_tau, each with a bound on its error. tau is 0 or in [1e-300, 1e300]; of the derivative it
+ * is not 0. MOEG_ERANGE if they overflow, MOEG_ENOMEM. */
+moeg_status moeg_line_hard(const char *function, const moeg_line_risk *risk, moeg_mixing mixing, double *value,
+                           double *error);
 moeg_status moeg_line_gap(const char *function, const moeg_line_risk *risk, moeg_mixing mixing, double tau,
                           double *value, double *error);
+moeg_status moeg_line_gap_derivative(const char *function, const moeg_line_risk *risk, moeg_mixing mixing, double tau,
+                                     double *value, double *error);
+moeg_status moeg_line_soft(const char *function, const moeg_line_risk *risk, moeg_mixing mixing, double tau,
+                           double *value, double *error);
 
 #endif

@@ -31,7 +31,7 @@ static moeg_status run_line(const char *function, const moeg_line_risk *risk, mo
                             moeg_estimate *gap, double *gap_covariance)
 {
     double l0, l0_error;
-    moeg_status status = moeg_line_hard(function, risk, &l0, &l0_error);
+    moeg_status status = moeg_line_hard(function, risk, mixing, &l0, &l0_error);
     double(*all)[2] = moeg_alloc(ntau, sizeof *all);
     if (status == MOEG_OK && all == NULL)
         status = moeg_fail_memory(function);

@@ -14,7 +14,11 @@ struct problem {
     size_t K, d, m;
     double mean[MOST_D], covariance[MOST_D * MOST_D];
     double W[MOST_K * MOST_D], b[MOST_K];
-    double A[MOST_K + 1][MOST_M * MOST_D], c[MOST_K + 1][MOST_M]; /* The experts', then the teacher's. */
+    double A[MOST_K + 2][MOST_M * MOST_D], c[MOST_K + 2][MOST_M]; /* The experts', then the teacher's one or two. */
+    int pieces;                                                   /* 2: the teacher's second where its logit is larger. */
+    double V[2 * MOST_D], e[2];                                   /* The teacher's router. */
+    moeg_gate gate;
+    double noise;
     moeg_law *law;
     moeg_router *router;
     moeg_moe *moe;
@@ -28,18 +32,38 @@ static inline moeg_expert *problem_expert(const struct problem *p, size_t k)
     return expert;
 }
 
-/* The objects of the numbers; an expert teacher. */
+/* The teacher of `pieces` experts, from K on. */
+static inline moeg_teacher *problem_teacher(const struct problem *p)
+{
+    moeg_teacher *teacher;
+    moeg_expert *experts[] = {problem_expert(p, p->K), problem_expert(p, p->K + 1)};
+    if (p->pieces == 2) {
+        moeg_router *router;
+        moeg_moe *moe;
+        assert_ok(moeg_router_affine_create(&router, 2, p->d, p->V, p->e));
+        assert_ok(moeg_moe_create(&moe, router, moeg_gate_softmax(), experts));
+        assert_ok(moeg_teacher_moe_create(&teacher, moe, 0));
+        moeg_moe_free(moe);
+        moeg_router_free(router);
+    } else {
+        assert_ok(moeg_teacher_expert_create(&teacher, experts[0]));
+    }
+    moeg_expert_free(experts[0]);
+    moeg_expert_free(experts[1]);
+    return teacher;
+}
+
+/* The objects of the numbers. */
 static inline void problem_build(struct problem *p)
 {
-    moeg_expert *experts[MOST_K + 1];
+    moeg_expert *experts[MOST_K];
     assert_ok(moeg_law_gaussian_create(&p->law, p->d, p->mean, p->covariance));
     assert_ok(moeg_router_affine_create(&p->router, p->K, p->d, p->W, p->b));
     for (size_t k = 0; k < p->K; k++)
         experts[k] = problem_expert(p, k);
-    experts[p->K] = problem_expert(p, p->K);
-    assert_ok(moeg_moe_create(&p->moe, p->router, moeg_gate_softmax(), experts));
-    assert_ok(moeg_teacher_expert_create(&p->teacher, experts[p->K]));
-    for (size_t k = 0; k <= p->K; k++)
+    assert_ok(moeg_moe_create(&p->moe, p->router, p->gate, experts));
+    p->teacher = problem_teacher(p);
+    for (size_t k = 0; k < p->K; k++)
         moeg_expert_free(experts[k]);
 }
 

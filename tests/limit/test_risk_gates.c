@@ -208,13 +208,14 @@ static void refuses_what_cannot_be(void **state)
     problem_free(&p);
 
     problem_draw(&p, 19, 2, 2, 1);
+    p.b[1] = -INFINITY;
     problem_build(&p);
-    moe = mixture_of(&p, moeg_gate_topk_raw(1));
+    moe = mixture_of(&p, moeg_gate_topk_raw(2));
     s.method = MOEG_METHOD_LINE;
-    assert_status(moeg_risk_gap(moe, p.teacher, p.law, MOEG_MIX_OUTPUT, NTAU, taus, &s, gap), MOEG_EUNSUPPORTED,
-                  "the gate is not SOFTMAX");
-    assert_status(moeg_leading_term(moe, p.teacher, p.law, MOEG_MIX_OUTPUT, &leading), MOEG_EUNSUPPORTED,
-                  "the gate is not SOFTMAX");
+    assert_status(moeg_risk_gap(moe, p.teacher, p.law, MOEG_MIX_OUTPUT, NTAU, taus, &s, gap), MOEG_EDOM,
+                  "risk_gap: the router masks all but 1 experts, fewer than gate.k = 2");
+    assert_status(moeg_leading_term(moe, p.teacher, p.law, MOEG_MIX_OUTPUT, &leading), MOEG_EDOM,
+                  "leading_term: the router masks all but 1 experts");
     assert_near(leading.coefficient, 2.385, 0);
     moeg_moe_free(moe);
     problem_free(&p);

@@ -43,11 +43,9 @@ static void copy(const struct reference *r, const char *of, const char *name, do
     memcpy(to, p->values, p->rows * p->cols * sizeof *to);
 }
 
-/* The problem of a case, or 0 if its m is not affine. */
-static int load(const struct reference *r, const char *of, struct problem *p)
+/* The problem of a case. */
+static void load(const struct reference *r, const char *of, struct problem *p)
 {
-    if (reference_parameter(r, of, "teacher_v") != NULL)
-        return 0;
     *p = (struct problem){
         .K = 2, .d = reference_parameter(r, of, "mu")->cols, .m = reference_parameter(r, of, "f1_A")->rows};
     copy(r, of, "mu", p->mean);
@@ -60,15 +58,21 @@ static int load(const struct reference *r, const char *of, struct problem *p)
     copy(r, of, "f2_c", p->c[1]);
     copy(r, of, "mplus_A", p->A[2]);
     copy(r, of, "mplus_c", p->c[2]);
+    if (reference_parameter(r, of, "teacher_v") != NULL) {
+        p->pieces = 2;
+        copy(r, of, "teacher_v", p->V);
+        copy(r, of, "teacher_e", p->e);
+        copy(r, of, "mminus_A", p->A[3]);
+        copy(r, of, "mminus_c", p->c[3]);
+    }
     problem_build(p);
-    return 1;
 }
 
 /* Within 1e-10 of the table, and within the reported error, which is itself below 1e-10. */
 static void check_value(const moeg_estimate *e, long double expected, const char *what, const char *of, double tau)
 {
     const long double error = fabsl(e->value - expected);
-    if (!(error <= e->quad_error) || !(e->quad_error <= 1e-10L * fabsl(expected)))
+    if (!(error <= e->quad_error) || !(e->quad_error <= 1e-10L * fabsl(expected) + 1e-300L))
         fail_msg("%s of %s at tau = %g: got %.17g, expected %.20Lg, off by %.2Lg, reported %.2g", what, of, tau,
                  e->value, expected, error, e->quad_error);
 }
@@ -77,12 +81,10 @@ static void the_table_is_reached(void **state)
 {
     (void)state;
     struct reference *r = reference_read("gap_binary_affine.csv");
-    size_t checked = 0;
     for (size_t i = 0; i < r->row_count; i++) {
         struct problem p;
         const char *of = reference_text(r, i, "case");
-        if (!load(r, of, &p))
-            continue;
+        load(r, of, &p);
         const moeg_mixing mixing = strcmp(reference_text(r, i, "mixing"), "loss") == 0;
         const double tau = (double)reference_value(r, i, "tau");
         const struct answer a = line(&p, mixing, tau);
@@ -94,9 +96,7 @@ static void the_table_is_reached(void **state)
         const struct answer limit = line(&p, mixing, 1e-100);
         assert_relative(limit.gap.value / pow(1e-100, power), (double)reference_value(r, i, "lead_coef"), 1e-13);
         problem_free(&p);
-        checked++;
     }
-    assert_int_equal(checked, 36);
     free(r);
 }
 
@@ -347,12 +347,8 @@ static void exponentially_small_gaps(void **state)
     /* m is the near expert exactly: the gap is E q^2 |delta|^2 on its side, and nothing may be left of q. */
     make_plain(&p, 20, 0.01);
     moeg_teacher_free(p.teacher);
-    assert_ok(moeg_teacher_moe_create(&p.teacher, p.moe, 0));
-    const double tau = 0.1;
-    const moeg_sampling s = line_options();
-    moeg_estimate e;
-    assert_status(moeg_risk_gap(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 1, &tau, &s, &e), MOEG_EUNSUPPORTED,
-                  "risk_gap: method line does not apply: the teacher is not one expert");
+    assert_ok(moeg_teacher_moe_create(&p.teacher, p.moe, 0)); /* The far expert beyond the interface. */
+    assert_relative(line(&p, MOEG_MIX_OUTPUT, 0.1).gap.value, 4 * exp(-400 + 2.0), 800 * EPS);
     moeg_expert *same;
     moeg_teacher_free(p.teacher);
     assert_ok(moeg_expert_constant_create(&same, 1, 1, p.c[0]));

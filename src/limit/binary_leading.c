@@ -1,0 +1,63 @@
+#include "limit/binary_risk.h"
+
+#include "base/error.h"
+
+#include <math.h>
+
+static const long double ln_two = 0.69314718055994530941723212145818L;
+static const long double pi_squared_over_6 = 1.64493406684822643647241516664603L;
+
+/* At the interface, or x from it, with x far below any edge. */
+static moeg_binary_place place(const moeg_binary_risk *risk, double x)
+{
+    const moeg_binary_teacher *t = &risk->teacher;
+    moeg_binary_place at = {.x = x, .t = x - (double)risk->logit.z};
+    if (t->lay == MOEG_LAY_STEP)
+        at.h_near = at.h_far = copysign(INFINITY, t->edge_far ? t->h1 : -t->h1);
+    if (t->lay == MOEG_LAY_OBLIQUE) {
+        at.h_near = t->h0 + t->h1 * x;
+        at.h_far = t->h0 - t->h1 * x;
+    }
+    return at;
+}
+
+/* The integrals over w of the weights at the interface, times what they weigh: of q ln 2, of p q 1/2. */
+static long double first_order(const moeg_binary_risk *r, moeg_mixing mixing)
+{
+    const moeg_binary_place at = place(r, 0);
+    if (mixing == MOEG_MIX_LOSS && r->gates == MOEG_TWO_SWITCH)
+        return -ln_two * (moeg_binary_folded(r, &r->residual, &at).value + 2 * (long double)r->noise);
+    const long double centre = -2 * ln_two * moeg_binary_folded(r, &r->centre, &at).value;
+    if (mixing == MOEG_MIX_LOSS)
+        return centre;
+    return centre - ((long double)moeg_binary_contrast_near(r, &at).value + moeg_binary_contrast_far(r, &at).value) / 2;
+}
+
+/* Loss mixing where the two cells cancel at x = 0. Their sum over the density there is then linear in x as x -> 0, and
+ * the integral of q w is pi^2/12. */
+static long double second_order(const moeg_binary_risk *r)
+{
+    const double x = 1e-150 / fmax(1, fabs(r->teacher.h1));
+    const moeg_binary_place at = place(r, x);
+    return -pi_squared_over_6 * moeg_binary_folded(r, &r->centre, &at).value / x / r->logit.deviation;
+}
+
+moeg_status moeg_binary_leading(const char *function, const moeg_binary_risk *risk, moeg_mixing mixing,
+                                moeg_leading *leading)
+{
+    *leading = (moeg_leading){.coefficient = 0, .power = 1, .rate = 0};
+    if (risk->logit.masked || !moeg_two_gates_move(risk->gates))
+        return MOEG_OK;
+    if (risk->logit.deviation == 0)
+        return moeg_fail(MOEG_EDOM, "%s: the difference of the logits is constant and has no density", function);
+    long double factor = first_order(risk, mixing);
+    if (mixing == MOEG_MIX_LOSS && factor == 0) {
+        factor = second_order(risk);
+        leading->power = 2;
+    }
+    if (factor != 0)
+        leading->coefficient = (double)(factor * moeg_binary_density(&risk->logit));
+    if (!isfinite(leading->coefficient))
+        return moeg_fail(MOEG_ERANGE, "%s: the coefficient overflows", function);
+    return MOEG_OK;
+}
