@@ -17,25 +17,37 @@ extern "C" {
 /** coefficient * tau^power * exp(-rate/tau). */
 typedef struct moeg_leading {
     double coefficient; /**< finite */
-    double power;       /**< > 0: the margin exponent alpha; 1 where there is a rate */
+    double power;       /**< > 0: the margin exponent alpha, or 2 (see below); 1 where there is a rate */
     double rate;        /**< >= 0, the smallest margin: 0 where the margin comes down to 0 */
 } moeg_leading;
 
-/** The leading term of G(tau) as tau -> 0: G = (leading term) (1 + o(1)) unless its coefficient is 0; for K = 2 and an
- * affine router. delta = f_1 - f_2, J = m_1 - m_2 the jump of m at the interface s = 0.
+/** The leading term of G(tau) as tau -> 0: G = (leading term) (1 + o(1)) unless its coefficient is 0; for K = 2, an
+ * affine router and any gate. delta = f_1 - f_2, J = m_1 - m_2 the jump of m at the interface s = 0, from the sides of
+ * 1 and of 2: 0 if m is one expert, or if its own interface crosses s = 0 or lies apart.
  *
- * Gaussian law, constant or affine experts, teacher of one such expert: alpha = 1, and m is continuous, J = 0. With
- * S[q] = p_s(0) E[q(X) | s = 0] the coefficient is -S[|delta|^2] of output mixing (the soft risk is below the hard one)
- * and 0 of loss mixing (the gap is O(tau^2)). With a masked expert there is no interface, and it is 0.
+ * Gaussian law, constant or affine experts, teacher of one such expert or a hard mixture (tau = 0) of two: alpha = 1,
+ * and with S[q] = p_s(0) E[q(X) | s = 0] and sigma^2 = moeg_teacher_noise() the coefficient is
+ *
+ * - of gates that sum to 1 (SOFTMAX, k = 2 of TOPK_RENORM and TOPK_RAW, k = 1 of SUBSET), output mixing:
+ *   2 ln 2 S[J.delta] - S[|delta|^2], loss mixing: 2 ln 2 S[J.delta];
+ * - of TOPK_RAW with k = 1, output: S[2 ln 2 (f_1.m_1 + f_2.m_2) - (ln 2 + 1/2)(|f_1|^2 + |f_2|^2)],
+ *   loss: -ln 2 S[|f_1 - m_1|^2 + |f_2 - m_2|^2 + 2 sigma^2];
+ * - of gates that tau does not move (TOPK_RENORM with k = 1, SUBSET with k = 2): 0.
+ *
+ * Where S[J.delta] is 0, by exact arithmetic on the rows of m and the router, loss mixing of gates that sum to 1 is of
+ * the second order: power = 2 and the coefficient is -(pi^2/6) d/ds {p_s(s) E[|f_1 - m|^2 - |f_2 - m|^2 | s]} at s = 0
+ * (the mean of the two one-sided derivatives where m has a kink there). With a masked expert there is no interface: 0.
  *
  * Law of moeg_law_margin_create(), logits that differ by a multiple of x_1 alone, constant experts, a teacher of one
- * constant expert or a hard mixture (tau = 0) of two that splits at x_1 = 0 too: with P(|s| <= t) ~ C t^alpha and
- * Dirichlet's eta, the coefficient is C Gamma(alpha + 1) {J.delta eta(alpha) - |delta|^2 eta(alpha - 1)}, of loss
- * mixing without the second term. Where |s| > rate, it is C {J.delta - |delta|^2}, of loss mixing without the second
- * term, C the density of |s| there; if J = delta in output mixing, C |delta|^2/2 with twice the rate.
- * @return #MOEG_OK; #MOEG_EINVAL; #MOEG_EUNSUPPORTED (anything else in place of the above); #MOEG_EDOM (s is constant);
- *         #MOEG_ERANGE (also a coefficient that underflows); #MOEG_ENOMEM. leading untouched on error. Cost O(d^2 m).
- */
+ * constant expert or a hard mixture of two that splits at x_1 = 0 too: with P(|s| <= t) ~ C t^alpha and Dirichlet's
+ * eta, the coefficient is C Gamma(alpha + 1) {A eta(alpha) - B eta(alpha - 1)}, of loss mixing C Gamma(alpha + 1) A
+ * eta(alpha). For gates that sum to 1, A = J.delta and B = |delta|^2; for TOPK_RAW with k = 1 B = (|f_1|^2 + |f_2|^2)/2
+ * and A = f_1.m_1 + f_2.m_2 - B, of loss mixing A = -(|f_1 - m_1|^2 + |f_2 - m_2|^2)/2 - sigma^2. Where |s| > rate, it
+ * is C {A - B}, of loss mixing C A, C the density of |s| there; if A = B in output mixing, because m is the winner's
+ * output, C B/2 with twice the rate.
+ * @return #MOEG_OK; #MOEG_EINVAL; #MOEG_EUNSUPPORTED (anything else in place of the above); #MOEG_EDOM (s is constant,
+ *         and tau moves the gates; fewer experts that are not masked than the gate's k); #MOEG_ERANGE (also a
+ *         coefficient that underflows); #MOEG_ENOMEM. leading untouched on error. Cost O(d^2 m). */
 MOEG_EXPORT moeg_status moeg_leading_term(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,
                                           moeg_mixing mixing, moeg_leading *leading);
 

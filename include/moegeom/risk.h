@@ -30,11 +30,18 @@ typedef enum moeg_mixing {
  * hard and soft have sigma^2 more than what is sampled. The gap has none of it, but for #MOEG_GATE_TOPK_RAW with loss
  * mixing, whose gates do not sum to 1: there -sigma^2 E[1 - sum_k g_k] is in the gap and in the soft risk.
  *
- * Method LINE (AUTO where it applies: K = 2, affine router, constant or affine experts, teacher of one such expert,
- * Gaussian law, SOFTMAX; or a law of moeg_law_margin_create(), logits that differ by a multiple of x_1 alone, constant
- * experts, and a teacher of one constant expert or a hard mixture of two that splits at x_1 = 0 too): one integral over
- * s = a_1
- * - a_2 is left, a graded quadrature; std_error is 0 and quad_error bounds what quadrature and rounding may have done.
+ * Method LINE (AUTO where it applies) leaves one integral over s = a_1 - a_2, a graded quadrature; std_error is 0 and
+ * quad_error bounds what quadrature and rounding may have done. It is for K = 2, an affine router and any gate, and
+ *
+ * - a Gaussian law, constant or affine experts, and a teacher of one such expert or a hard mixture (tau = 0) of two,
+ *   whose interface may be that of the router, parallel to it or oblique; or
+ * - a law of moeg_law_margin_create(), logits that differ by a multiple of x_1 alone, constant experts, and a teacher
+ * of one constant expert or a hard mixture of two that splits at x_1 = 0 too.
+ *
+ * Where two interfaces are the same is decided in exact arithmetic on the rows of the routers (or, under a covariance
+ * that is singular along what is left of them, to rounding). A soft risk far below the hard one is an integral of its
+ * own, and keeps its digits.
+ *
  * Method MC: units are rows; `contributing` of a gap counts the rows with Delta <= 45 tau, which alone feel the
  * temperature. They weigh v = exp(-Delta/tau): fewer than #MOEG_ENOUGH_UNITS of them, or as many as weigh no more than
  * so many equal ones, (sum v)^2 < #MOEG_ENOUGH_UNITS sum v^2, give that gap (and that soft risk) an infinite error bar

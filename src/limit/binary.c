@@ -107,9 +107,9 @@ double moeg_binary_mass(const moeg_binary_logit *logit, double w)
     return (double)moeg_binary_normal_mass(logit->z, w / logit->deviation);
 }
 
-double moeg_binary_density(const moeg_binary_logit *logit)
+long double moeg_binary_density(const moeg_binary_logit *logit)
 {
     if (logit->constant)
         return 0;
-    return (double)(expl(-logit->z * logit->z / 2) / (sqrt_two_pi * logit->deviation));
+    return expl(-logit->z * logit->z / 2) / (sqrt_two_pi * logit->deviation);
 }

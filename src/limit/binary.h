@@ -45,6 +45,6 @@ long double moeg_binary_normal_mass(long double z, long double h);
 double moeg_binary_mass(const moeg_binary_logit *logit, double w);
 
 /* p_s(0); 0 if masked or constant. Undefined, and not to be asked, where deviation is 0. */
-double moeg_binary_density(const moeg_binary_logit *logit);
+long double moeg_binary_density(const moeg_binary_logit *logit);
 
 #endif

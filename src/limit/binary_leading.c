@@ -55,9 +55,10 @@ moeg_status moeg_binary_leading(const char *function, const moeg_binary_risk *ri
         factor = second_order(risk);
         leading->power = 2;
     }
-    if (factor != 0)
-        leading->coefficient = (double)(factor * moeg_binary_density(&risk->logit));
-    if (!isfinite(leading->coefficient))
-        return moeg_fail(MOEG_ERANGE, "%s: the coefficient overflows", function);
+    const long double coefficient = factor * moeg_binary_density(&risk->logit);
+    leading->coefficient = (double)coefficient;
+    if (!isfinite(leading->coefficient) || (coefficient != 0 && leading->coefficient == 0))
+        return moeg_fail(MOEG_ERANGE, "%s: the coefficient %s", function,
+                         isfinite(leading->coefficient) ? "underflows" : "overflows");
     return MOEG_OK;
 }

@@ -335,7 +335,7 @@ moeg_status moeg_binary_risk_init(const char *function, const moeg_moe *moe, con
     const moeg_router *router = moeg_moe_router(moe);
     struct scratch t = {0};
     sums s = {0};
-    moeg_binary_risk r = {.gates = moeg_two_gates_of(moeg_moe_gate(moe))};
+    moeg_binary_risk r = {.gates = moeg_two_gates_of(moeg_moe_gate(moe)), .noise = moeg_teacher_noise(teacher)};
     moeg_status status = moeg_binary_logit_init(function, router, law, &r.logit);
     if (status == MOEG_OK && moeg_binary_teacher_read(teacher, &r.teacher) != NULL)
         status = MOEG_EUNSUPPORTED; /* moeg_binary_risk_refusal() was asked before. */

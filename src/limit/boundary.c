@@ -116,7 +116,7 @@ moeg_status moeg_boundary_slope(const moeg_router *router, const moeg_law *law, 
         return status;
     if (!logit.masked && logit.deviation == 0)
         return moeg_fail(MOEG_EDOM, "%s: the difference of the logits is constant and has no density", function);
-    const double density = moeg_binary_density(&logit);
+    const double density = (double)moeg_binary_density(&logit);
     if (!isfinite(2 * density))
         return moeg_fail(MOEG_ERANGE, "%s: the slope overflows", function);
     *slope = 2 * density;

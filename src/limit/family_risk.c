@@ -95,7 +95,7 @@ moeg_status moeg_family_risk_init(const char *function, const moeg_moe *moe, con
 {
     const size_t outputs = moeg_moe_outputs(moe);
     const long double rounding = ((long double)outputs + 2) * LDBL_EPSILON;
-    moeg_family_risk r = {.gates = moeg_two_gates_of(moeg_moe_gate(moe))};
+    moeg_family_risk r = {.gates = moeg_two_gates_of(moeg_moe_gate(moe)), .noise = moeg_teacher_noise(teacher)};
     moeg_family_logit_init(moeg_moe_router(moe), law, &r.logit);
     const double *m[2], *f[2] = {moeg_expert_constant_output(moeg_moe_expert(moe, r.logit.positive)),
                                  moeg_expert_constant_output(moeg_moe_expert(moe, 1 - r.logit.positive))};

@@ -51,8 +51,8 @@ moeg_status moeg_line_hard(const char *function, const moeg_line_risk *risk, moe
     return MOEG_OK;
 }
 
-static moeg_status gap(const char *function, const moeg_line_risk *risk, moeg_mixing mixing, double tau, int derivative,
-                       double *value, double *error)
+static moeg_status moved(const char *function, const moeg_line_risk *risk, moeg_mixing mixing, double tau,
+                         int derivative, double *value, double *error)
 {
     return risk->is_family ? moeg_family_gap(function, &risk->as.family, mixing, tau, derivative, value, error)
                            : moeg_binary_gap(function, &risk->as.binary, mixing, tau, derivative, value, error);
@@ -61,32 +61,26 @@ static moeg_status gap(const char *function, const moeg_line_risk *risk, moeg_mi
 moeg_status moeg_line_gap(const char *function, const moeg_line_risk *risk, moeg_mixing mixing, double tau,
                           double *value, double *error)
 {
-    return gap(function, risk, mixing, tau, 0, value, error);
+    return moved(function, risk, mixing, tau, 0, value, error);
 }
 
 moeg_status moeg_line_gap_derivative(const char *function, const moeg_line_risk *risk, moeg_mixing mixing, double tau,
                                      double *value, double *error)
 {
-    return gap(function, risk, mixing, tau, 1, value, error);
+    return moved(function, risk, mixing, tau, 1, value, error);
 }
 
-/* L_0 + G, which is positive, but where output mixing leaves less than half of L_0. (A loss that is mixed is at least
- * that: the winner's gate is.) */
+/* The sum, but where output mixing leaves less than half of L_0. (A loss that is mixed is at least that: the winner's
+ * gate is.) */
 moeg_status moeg_line_soft(const char *function, const moeg_line_risk *risk, moeg_mixing mixing, double tau,
-                           double *value, double *error)
+                           const double *hard, const double *gap, double *soft)
 {
-    double hard, change, hard_error, change_error;
-    moeg_status status = moeg_line_hard(function, risk, mixing, &hard, &hard_error);
-    if (status == MOEG_OK)
-        status = moeg_line_gap(function, risk, mixing, tau, &change, &change_error);
-    if (status != MOEG_OK)
-        return status;
-    if (mixing == MOEG_MIX_OUTPUT && hard + change < hard / 2)
-        return risk->is_family ? moeg_family_soft(function, &risk->as.family, tau, value, error)
-                               : moeg_binary_soft(function, &risk->as.binary, tau, value, error);
-    if (!isfinite(hard + change))
+    if (mixing == MOEG_MIX_OUTPUT && hard[0] + gap[0] < hard[0] / 2)
+        return risk->is_family ? moeg_family_soft(function, &risk->as.family, tau, &soft[0], &soft[1])
+                               : moeg_binary_soft(function, &risk->as.binary, tau, &soft[0], &soft[1]);
+    if (!isfinite(hard[0] + gap[0]))
         return moeg_fail(MOEG_ERANGE, "%s: the soft risk overflows at tau = %g", function, tau);
-    *value = fmax(hard + change, 0);
-    *error = hard_error + change_error;
+    soft[0] = fmax(hard[0] + gap[0], 0);
+    soft[1] = hard[1] + gap[1];
     return MOEG_OK;
 }

@@ -47,7 +47,9 @@ moeg_status moeg_line_gap(const char *function, const moeg_line_risk *risk, moeg
                           double *value, double *error);
 moeg_status moeg_line_gap_derivative(const char *function, const moeg_line_risk *risk, moeg_mixing mixing, double tau,
                                      double *value, double *error);
+
+/* L_tau, from hard = {L_0, its error}, gap = {G, its error} or where they cancel without them: to soft likewise. */
 moeg_status moeg_line_soft(const char *function, const moeg_line_risk *risk, moeg_mixing mixing, double tau,
-                           double *value, double *error);
+                           const double *hard, const double *gap, double *soft);
 
 #endif

@@ -30,37 +30,30 @@ static moeg_status run_line(const char *function, const moeg_line_risk *risk, mo
                             const double *tau, double level, moeg_estimate *hard, moeg_estimate *soft,
                             moeg_estimate *gap, double *gap_covariance)
 {
-    double l0, l0_error;
-    moeg_status status = moeg_line_hard(function, risk, mixing, &l0, &l0_error);
-    double(*all)[2] = moeg_alloc(ntau, sizeof *all);
+    double l0[2];
+    moeg_status status = moeg_line_hard(function, risk, mixing, &l0[0], &l0[1]);
+    double(*all)[2][2] = moeg_alloc(ntau, sizeof *all); /* Gap and soft risk, with their errors. */
     if (status == MOEG_OK && all == NULL)
         status = moeg_fail_memory(function);
     for (size_t t = 0; t < ntau && status == MOEG_OK; t++) {
-        status = moeg_line_gap(function, risk, mixing, tau[t], &all[t][0], &all[t][1]);
-        if (status == MOEG_OK && !isfinite(l0 + all[t][0]))
-            status = moeg_fail(MOEG_ERANGE, "%s: the soft risk overflows at tau = %g", function, tau[t]);
+        status = moeg_line_gap(function, risk, mixing, tau[t], &all[t][0][0], &all[t][0][1]);
+        if (status == MOEG_OK)
+            status = moeg_line_soft(function, risk, mixing, tau[t], l0, all[t][0], all[t][1]);
     }
     if (status == MOEG_OK) {
         for (size_t t = 0; t < ntau; t++) {
-            /* A risk is not negative; the error covers what rounding leaves of one that is 0. */
             if (soft != NULL)
-                soft[t] = exact(fmax(l0 + all[t][0], 0), l0_error + all[t][1], level);
+                soft[t] = exact(all[t][1][0], all[t][1][1], level);
             if (gap != NULL)
-                gap[t] = exact(all[t][0], all[t][1], level);
+                gap[t] = exact(all[t][0][0], all[t][0][1], level);
         }
         if (hard != NULL)
-            *hard = exact(l0, l0_error, level);
+            *hard = exact(l0[0], l0[1], level);
         for (size_t t = 0; gap_covariance != NULL && t < ntau * ntau; t++)
             gap_covariance[t] = 0;
     }
     moeg_release(all);
     return status;
-}
-
-/* NULL if LINE applies, else why not. */
-static const char *line_refusal(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law)
-{
-    return moeg_teacher_noise(teacher) > 0 ? "the teacher has noise" : moeg_line_risk_refusal(moe, teacher, law);
 }
 
 static moeg_status run(const char *function, const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,
@@ -70,7 +63,7 @@ static moeg_status run(const char *function, const moeg_moe *moe, const moeg_tea
     int line;
     moeg_status status = moeg_check_risk(function, moe, teacher, law, mixing, ntau, tau, s);
     if (status == MOEG_OK)
-        status = moeg_choose_line(function, line_refusal(moe, teacher, law), s->method, &line);
+        status = moeg_choose_line(function, moeg_line_risk_refusal(moe, teacher, law), s->method, &line);
     if (status != MOEG_OK)
         return status;
     if (!line)

@@ -15,8 +15,8 @@ struct problem {
     double mean[MOST_D], covariance[MOST_D * MOST_D];
     double W[MOST_K * MOST_D], b[MOST_K];
     double A[MOST_K + 2][MOST_M * MOST_D], c[MOST_K + 2][MOST_M]; /* The experts', then the teacher's one or two. */
-    int pieces;                                                   /* 2: the teacher's second where its logit is larger. */
-    double V[2 * MOST_D], e[2];                                   /* The teacher's router. */
+    int pieces;                 /* 2: the teacher's second where its logit is larger. */
+    double V[2 * MOST_D], e[2]; /* The teacher's router. */
     moeg_gate gate;
     double noise;
     moeg_law *law;
