@@ -101,7 +101,6 @@ static inline moeg_law *edge_law_make(enum edge_law kind, struct edge *edge)
     static const double weights[2] = {0.7, 1.3};
     const size_t d = edge->d;
     moeg_law *law, *components[2];
-    double x[EDGE_N * EDGE_D];
     if (kind == GAUSSIAN)
         assert_ok(moeg_law_gaussian_create(&law, d, mean, NULL));
     else if (kind == BOX)
@@ -116,8 +115,11 @@ static inline moeg_law *edge_law_make(enum edge_law kind, struct edge *edge)
         if (kind == MIXTURE) {
             assert_ok(moeg_law_mixture_create(&law, 2, weights, components));
         } else {
+            double *x = malloc(edge->n * d * sizeof *x);
+            assert_non_null(x);
             assert_ok(moeg_law_sample(components[0], 5, 0, edge->n, x));
             assert_ok(moeg_law_empirical_create(&law, edge->n, d, x));
+            free(x);
         }
         moeg_law_free(components[0]);
         moeg_law_free(components[1]);

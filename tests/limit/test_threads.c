@@ -1,0 +1,146 @@
+/* Every function that samples gives the same bits on 1, 2 and 5 threads, under every kind of law, router, expert and
+ * gate. A new one has to be listed here: tests/checks/threads.sh looks for it. */
+#include "limit/edges.h"
+
+enum { TAUS = 3, ROWS = 4001 };
+static const double tau[TAUS] = {0.37, 0.05, 0}, w[TAUS] = {0.4, 0.02, 1.7};
+static const int threads[] = {1, 2, 5};
+
+/* All that a function writes, as bytes; what it leaves alone stays 0. */
+struct outputs {
+    moeg_estimate estimates[3 * TAUS];
+    double numbers[TAUS * TAUS];
+    uint64_t counts[1];
+    moeg_status status;
+};
+
+struct call {
+    const struct edge_problem *p;
+    const moeg_moe *moe;
+    moeg_mixing mixing;
+    moeg_sampling s;
+};
+
+#define ON c->moe, c->p->teacher, c->p->law, c->mixing
+
+static moeg_status curve(const struct call *c, struct outputs *o)
+{
+    moeg_estimate *e = o->estimates;
+    return moeg_risk_curve(ON, TAUS, tau, &c->s, e, e + 1, e + 1 + TAUS, o->numbers);
+}
+
+static moeg_status gap(const struct call *c, struct outputs *o)
+{
+    return moeg_risk_gap(ON, TAUS, tau, &c->s, o->estimates);
+}
+
+static moeg_status derivative(const struct call *c, struct outputs *o)
+{
+    return moeg_risk_derivative(ON, TAUS - 1, tau, &c->s, o->estimates);
+}
+
+static moeg_status moment(const struct call *c, struct outputs *o)
+{
+    return moeg_bound_moment(ON, TAUS, tau, &c->s, o->estimates);
+}
+
+static moeg_status holder_moment(const struct call *c, struct outputs *o)
+{
+    return moeg_bound_holder_moment(ON, 2.385, &c->s, o->estimates);
+}
+
+static moeg_status bernstein(const struct call *c, struct outputs *o)
+{
+    const moeg_output_limits limits = {.B = 1.5, .M = 0.7, .noise = 0.2};
+    return moeg_bound_bernstein(c->p->router, moeg_moe_gate(c->moe), c->mixing, c->p->law, &limits, TAUS, tau, &c->s,
+                                o->numbers);
+}
+
+static moeg_status mass(const struct call *c, struct outputs *o)
+{
+    return moeg_boundary_mass(c->p->router, c->p->law, TAUS, w, &c->s, o->estimates);
+}
+
+static moeg_status exponent(const struct call *c, struct outputs *o)
+{
+    return moeg_boundary_exponent(c->p->router, c->p->law, TAUS, w, &c->s, o->estimates, o->counts);
+}
+
+static moeg_status risk_job(const struct call *c, struct outputs *o)
+{
+    moeg_job *job;
+    moeg_partial *partial;
+    moeg_estimate *e = o->estimates;
+    assert_ok(moeg_risk_job_create(&job, ON, TAUS, tau, &c->s));
+    assert_ok(moeg_job_run(job, &c->s, 0, moeg_job_blocks(job), &partial));
+    const moeg_status status = moeg_risk_job_result(job, partial, 0.9, e, e + 1, e + 1 + TAUS, o->numbers);
+    moeg_partial_free(partial);
+    moeg_job_free(job);
+    return status;
+}
+
+static moeg_status boundary_job(const struct call *c, struct outputs *o)
+{
+    moeg_job *job;
+    moeg_partial *partial;
+    assert_ok(moeg_boundary_job_create(&job, c->p->router, c->p->law, TAUS, w, &c->s));
+    assert_ok(moeg_job_run(job, &c->s, 0, moeg_job_blocks(job), &partial));
+    const moeg_status status =
+        moeg_boundary_job_result(job, partial, 0.9, o->estimates, o->estimates + TAUS, o->counts);
+    moeg_partial_free(partial);
+    moeg_job_free(job);
+    return status;
+}
+
+static moeg_status (*const functions[])(const struct call *c, struct outputs *o) = {
+    curve, gap, derivative, moment, holder_moment, bernstein, mass, exponent, risk_job, boundary_job,
+};
+enum { FUNCTIONS = sizeof functions / sizeof *functions };
+
+static void check_call(struct call *c, size_t function)
+{
+    struct outputs first, other;
+    for (size_t t = 0; t < sizeof threads / sizeof *threads; t++) {
+        struct outputs *o = t == 0 ? &first : &other;
+        memset(o, 0, sizeof *o);
+        c->s.max_threads = threads[t];
+        o->status = functions[function](c, o);
+        if (o->status < 0) {
+            print_error("function %zu: %s\n", function, moeg_last_error());
+            fail();
+        }
+        if (t > 0)
+            assert_memory_equal(&first, &other, sizeof first);
+    }
+}
+
+static void threads_change_no_bit(void **state)
+{
+    (void)state;
+    const moeg_gate gates[] = {moeg_gate_softmax(), moeg_gate_topk_renorm(2), moeg_gate_topk_raw(2),
+                               moeg_gate_subset(2)};
+    const struct edge edge = {"threads", 4, 3, ROWS, 1, NO_TIE, NO_MASK};
+    for (int law = 0; law < LAWS; law++)
+        for (size_t g = (size_t)law % 2; g < 4; g += 2) {
+            struct edge_problem p;
+            moeg_moe *moe;
+            edge_problem_make(&p, edge, (enum edge_law)law, (enum edge_router)(((size_t)law + g) % ROUTERS), g);
+            assert_ok(moeg_moe_create(&moe, p.router, gates[g], p.experts));
+            struct call c = {&p, moe, (moeg_mixing)(law % 2), moeg_sampling_default()};
+            c.s.n = ROWS;
+            c.s.seed = 7;
+            c.s.method = MOEG_METHOD_MC;
+            for (size_t f = 0; f < FUNCTIONS; f++)
+                check_call(&c, f);
+            moeg_moe_free(moe);
+            edge_problem_free(&p);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_change_no_bit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
