@@ -96,16 +96,20 @@ static scaling measure(const problem *p, const setting *o)
                  .leading = allocate(n, sizeof(double)),
                  .bound = allocate(n, sizeof(double)),
                  .line = allocate(n, sizeof(moeg_estimate)),
-                 .sampled = allocate(n, sizeof(moeg_estimate))};
+                 .sampled = allocate(n, sizeof(moeg_estimate)),
+                 .line_covariance = allocate(n * n, sizeof(double)),
+                 .sampled_covariance = allocate(n * n, sizeof(double))};
     moeg_sampling s = o->s;
     progress bar;
     s.method = MOEG_METHOD_LINE;
-    require(moeg_risk_gap(p->moe, p->teacher, p->law, MOEG_MIX_OUTPUT, n, c.tau, &s, c.line));
+    require(moeg_risk_curve(p->moe, p->teacher, p->law, MOEG_MIX_OUTPUT, n, c.tau, &s, NULL, NULL, c.line,
+                            c.line_covariance));
     /* 99.9 % for all intervals together. */
     s.method = MOEG_METHOD_MC;
     s.level = 1 - 0.001 / (double)n;
     progress_begin(&bar, "sampling", &s);
-    require(moeg_risk_gap(p->moe, p->teacher, p->law, MOEG_MIX_OUTPUT, n, c.tau, &s, c.sampled));
+    require(moeg_risk_curve(p->moe, p->teacher, p->law, MOEG_MIX_OUTPUT, n, c.tau, &s, NULL, NULL, c.sampled,
+                            c.sampled_covariance));
     progress_end(&bar, &s);
     require(moeg_leading_term(p->moe, p->teacher, p->law, MOEG_MIX_OUTPUT, &c.term));
     const moeg_output_limits limits = {.B = 1, .M = 0.2};
@@ -124,6 +128,8 @@ static void free_scaling(scaling *c)
     free(c->bound);
     free(c->line);
     free(c->sampled);
+    free(c->line_covariance);
+    free(c->sampled_covariance);
 }
 
 /* Cells of row i that are blank where the gap is too small for a double. */

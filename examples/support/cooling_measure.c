@@ -172,7 +172,7 @@ cooling cooling_measure(const cooling_options *o)
     c.K = moeg_router_experts(c.router);
     if (c.K > c.data.n)
         die("--router: expected at most as many experts as rows, %zu, got %zu", c.data.n, c.K);
-    require(moeg_law_empirical_create(&c.law, c.data.n, c.data.d, c.data.x));
+    require(moeg_law_empirical_create(&c.law, c.data.n, c.data.d, c.data.x, NULL));
     measure_margins(&c);
     moeg_sampling s = moeg_sampling_default();
     s.max_threads = o->threads;

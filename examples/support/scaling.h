@@ -27,6 +27,7 @@ typedef struct scaling {
     double *tau, *leading, *bound;
     moeg_leading term;
     moeg_estimate *line, *sampled;
+    double *line_covariance, *sampled_covariance; /* (n x n) */
 } scaling;
 
 /* Gap and leading term of row i are in the range of a double, with all their digits. */

@@ -93,6 +93,33 @@ MOEG_EXPORT moeg_status moeg_covariance_add(size_t p, size_t n, size_t stride, c
 /** As moeg_moments_merge(), with the full covariance. */
 MOEG_EXPORT void moeg_covariance_merge(size_t p, const double *right, double *left);
 
+/** As moeg_covariance_size(), of units with weights: {rows, W = sum w, sum w^2, means under w (p), means under w^2 (p),
+ * scatter under w^2 about those, the lower triangle by rows (p (p + 1)/2)}. Rows are those of positive weight. */
+MOEG_EXPORT size_t moeg_weighted_size(size_t p);
+
+/** As moeg_covariance_add(), with weights (n), finite, >= 0: a unit of weight 0 is as if it were not there, whatever
+ * its values. Cost O(n p^2). Allocates nothing.
+ * @return #MOEG_OK; #MOEG_EINVAL as moeg_moments_add(), also for a weight that does not fit. */
+MOEG_EXPORT moeg_status moeg_weighted_add(size_t p, size_t n, size_t stride, const double *values,
+                                          const double *weights, double *state);
+
+/** As moeg_covariance_merge(), for weighted states. */
+MOEG_EXPORT void moeg_weighted_merge(size_t p, const double *right, double *left);
+
+/** Weighted means sum w v/sum w, and their covariance as estimates. Weights are not counts: each unit was drawn once,
+ * and its weight says how many it stands for. The mean is a ratio of two sums, and its covariance that of the ratio,
+ * sum w^2 (v - mean)(v - mean)'/(sum w)^2 n/(n - 1), n the rows, linearised; of equal weights it is that of an ordinary
+ * mean.
+ *
+ * @param mean        (p)
+ * @param covariance  (p x p), or NULL; infinite with one row
+ * @return #MOEG_OK; #MOEG_EINVAL (NULL, p = 0, a state without rows). */
+MOEG_EXPORT moeg_status moeg_weighted_means(size_t p, const double *state, double *mean, double *covariance);
+
+/** What the weights of a state are worth in equal units, (sum w)^2/sum w^2 (Kish 1965): from 1 to its rows; 0 of none.
+ */
+MOEG_EXPORT double moeg_weighted_units(const double *state);
+
 /** The estimate of a mean from n units: value, Student-t interval at `level`, however small, no false zero.
  *
  * @param n             units
@@ -109,6 +136,17 @@ MOEG_EXPORT moeg_status moeg_estimate_mean(uint64_t n, double mean, double m2, u
  * @return #MOEG_OK, #MOEG_EINVAL as moeg_clopper_pearson(). */
 MOEG_EXPORT moeg_status moeg_estimate_proportion(uint64_t count, uint64_t n, double level, moeg_method method,
                                                  moeg_estimate *out);
+
+/** The estimate of a probability from a weighted share of n units that are worth `units` equal ones: the interval of
+ * Clopper and Pearson for share * units of `units` (Korn and Graubard 1998), std_error sqrt(p (1 - p)/units). With
+ * equal weights, units = n, it is moeg_estimate_proportion().
+ *
+ * @param share  in [0, 1]
+ * @param units  sum(w)^2/sum w^2 over the n, in [1, n]
+ * @param count  of the n that the share is made of, for `contributing`
+ * @return #MOEG_OK; #MOEG_EINVAL (NULL, a number outside its range, level). */
+MOEG_EXPORT moeg_status moeg_estimate_weighted_proportion(double share, double units, uint64_t count, uint64_t n,
+                                                          double level, moeg_method method, moeg_estimate *out);
 
 #ifdef __cplusplus
 }

@@ -31,14 +31,18 @@ typedef struct moeg_law moeg_law;
 MOEG_EXPORT moeg_status moeg_law_gaussian_create(moeg_law **law, size_t d, const double *mean,
                                                  const double *covariance);
 
-/** The empirical law of n rows: X is row i with probability 1/n.
+/** The empirical law of n rows: X is row i with probability 1/n, or weights[i]/sum weights.
  *
  * Sums over it are exact: every estimator visits each row once, and moeg_sampling::n and seed are not used. Its
- * standard errors and intervals are those for the population that the rows were drawn from, independently.
- * @param x  (n x d), row-major; copied
- * @return #MOEG_OK; #MOEG_EINVAL (NULL, n = 0, d = 0, a value that is not finite, named by row and column);
- *         #MOEG_ENOMEM. */
-MOEG_EXPORT moeg_status moeg_law_empirical_create(moeg_law **law, size_t n, size_t d, const double *x);
+ * standard errors and intervals are those for the population that the rows were drawn from, independently. Weights are
+ * not counts: a row was drawn once, and its weight says how many of the population it stands for (an importance or
+ * survey weight; moeg_weighted_means()). A row of weight 0 is as if it were not there.
+ * @param x        (n x d), row-major; copied
+ * @param weights  (n), finite, >= 0, not all 0, copied; or NULL for equal ones. Only their ratios matter
+ * @return #MOEG_OK; #MOEG_EINVAL (NULL, n = 0, d = 0, a value that is not finite, named by row and column, a weight
+ * that does not fit); #MOEG_ENOMEM. */
+MOEG_EXPORT moeg_status moeg_law_empirical_create(moeg_law **law, size_t n, size_t d, const double *x,
+                                                  const double *weights);
 
 /** A mixture of Gaussian laws: X is distributed as component k with probability weights[k]/sum weights.
  *

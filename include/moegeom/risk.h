@@ -46,7 +46,8 @@ typedef enum moeg_mixing {
  * temperature. They weigh v = exp(-Delta/tau): fewer than #MOEG_ENOUGH_UNITS of them, or as many as weigh no more than
  * so many equal ones, (sum v)^2 < #MOEG_ENOUGH_UNITS sum v^2, give that gap (and that soft risk) an infinite error bar
  * and the call #MOEG_EUNABLE, never a false zero. Rows beyond 45 tau are skipped under a sampled law; under an
- * empirical law every row is summed, so that the sums over the data are exact.
+ * empirical law every row is summed, so that the sums over the data are exact. Where it has weights w, the risks are
+ * weighted means (moeg_weighted_means()), v = w exp(-Delta/tau), and rows of weight 0 count nowhere, not in n either.
  *
  * All four gates. The hard risk is that of the gate's own limit: of the best expert, for SUBSET of the mean of the k
  * best outputs (output mixing) or the mean of their losses (loss mixing), where Delta is the top-k gap. D is in general

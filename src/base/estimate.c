@@ -68,3 +68,30 @@ moeg_status moeg_estimate_proportion(uint64_t count, uint64_t n, double level, m
                            .method = method};
     return MOEG_OK;
 }
+
+moeg_status moeg_estimate_weighted_proportion(double share, double units, uint64_t count, uint64_t n, double level,
+                                              moeg_method method, moeg_estimate *out)
+{
+    static const char function[] = "estimate_weighted_proportion";
+    double lo, hi;
+    moeg_status status = moeg_check_pointer(function, "out", out);
+    if (status == MOEG_OK && count > n)
+        status = moeg_fail(MOEG_EINVAL, "%s: count must be at most n = %llu, got %llu", function, (unsigned long long)n,
+                           (unsigned long long)count);
+    if (status == MOEG_OK && !(units <= (double)n * (1 + 1e-12)))
+        status = moeg_fail(MOEG_EINVAL, "%s: units must be at most n = %llu, got %g", function, (unsigned long long)n,
+                           units);
+    if (status == MOEG_OK)
+        status = moeg_interval_share(function, share, units, level, &lo, &hi);
+    if (status != MOEG_OK)
+        return status;
+    *out = (moeg_estimate){.value = share,
+                           .std_error = sqrt(share * (1 - share) / units),
+                           .lo = lo,
+                           .hi = hi,
+                           .level = level,
+                           .n = n,
+                           .contributing = count,
+                           .method = method};
+    return MOEG_OK;
+}

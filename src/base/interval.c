@@ -25,19 +25,31 @@ static moeg_status check_count(const char *function, const char *name, uint64_t 
 }
 
 /* The p at which `count` of n or more have this probability, and 1 - p: P(Bin(n, p) >= c) = P(Beta(c, n - c + 1) <= p).
- */
-static void lower_limit(uint64_t count, uint64_t n, double probability, double *p, double *q)
+ * That also says what counts between the whole numbers have (Korn and Graubard 1998). `failures` = n - count. */
+static void lower_limit(double count, double failures, double probability, double *p, double *q)
 {
+    const double n = count + failures;
     if (count == 0) {
         *p = 0;
         *q = 1;
-    } else if (count == n) {
-        const double log_p = log(probability) / (double)n;
+    } else if (failures == 0) {
+        const double log_p = log(probability) / n;
         *p = exp(log_p);
         *q = -expm1(log_p);
     } else {
-        moeg_tail_beta_quantile((double)count, (double)(n - count + 1), probability, p, q);
+        moeg_tail_beta_quantile(count, failures + 1, probability, p, q);
     }
+}
+
+/* Both limits, and the share that lies between them, which at small levels is closer to them than their rounding. The
+ * upper limit is the lower one of the failures, seen from 1. */
+static void limits(double count, double failures, double share, double level, double *lo, double *hi)
+{
+    double rest;
+    lower_limit(count, failures, 0.5 * (1 - level), lo, &rest);
+    lower_limit(failures, count, 0.5 * (1 - level), &rest, hi);
+    *lo = fmin(*lo, share);
+    *hi = fmax(*hi, share);
 }
 
 moeg_status moeg_interval_binomial(const char *function, uint64_t count, uint64_t n, double level, double *lo,
@@ -51,15 +63,21 @@ moeg_status moeg_interval_binomial(const char *function, uint64_t count, uint64_
         status = moeg_check_level(function, level);
     if (status != MOEG_OK)
         return status;
-    /* The upper limit is the lower one of the failures, seen from 1. */
-    double rest;
-    lower_limit(count, n, 0.5 * (1 - level), lo, &rest);
-    lower_limit(n - count, n, 0.5 * (1 - level), &rest, hi);
-    /* The share lies between the limits, which at small levels are closer to it than their rounding. */
-    const double share = (double)count / (double)n;
-    *lo = fmin(*lo, share);
-    *hi = fmax(*hi, share);
+    limits((double)count, (double)(n - count), (double)count / (double)n, level, lo, hi);
     return MOEG_OK;
+}
+
+moeg_status moeg_interval_share(const char *function, double share, double units, double level, double *lo, double *hi)
+{
+    if (!(units >= 1 && units <= (double)LARGEST_COUNT))
+        return moeg_fail(MOEG_EINVAL, "%s: effective units must be at least 1 and at most 2^53, got %g", function,
+                         units);
+    if (!(share >= 0 && share <= 1))
+        return moeg_fail(MOEG_EINVAL, "%s: share must be in [0, 1], got %g", function, share);
+    const moeg_status status = moeg_check_level(function, level);
+    if (status == MOEG_OK)
+        limits(share * units, (1 - share) * units, share, level, lo, hi);
+    return status;
 }
 
 moeg_status moeg_clopper_pearson(uint64_t count, uint64_t n, double level, double *lo, double *hi)

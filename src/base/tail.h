@@ -5,8 +5,8 @@
 #ifndef MOEG_BASE_TAIL_H
 #define MOEG_BASE_TAIL_H
 
-/* x and y = 1 - x, each to about 1e-12 of itself, with P(Beta(a, b) <= x) = probability. a, b whole numbers in
- * [1, 2^53] as doubles, 0 < probability <= 1/2. */
+/* x and y = 1 - x, each to about 1e-12 of itself, with P(Beta(a, b) <= x) = probability; a > 0, b >= 1, both at most
+ * 2^53, 0 < probability <= 1/2. */
 void moeg_tail_beta_quantile(double a, double b, double probability, double *x, double *y);
 
 /* The g with P(Gamma(n) <= g) = probability, or, if `upper`, with P(Gamma(n) >= g) = probability; n a whole number in

@@ -123,7 +123,7 @@ static void evaluate_temperature(const moeg_risk_context *c, moeg_risk_rows *r, 
         else if (summed)
             mix_row(c, r, i, gap + i, soft + i);
         if (felt && i < r->n) {
-            const double v = exp(-r->margin[i] / tau);
+            const double v = exp(-r->margin[i] / tau) * (r->share == NULL ? 1 : r->share[i]);
             r->felt[t]++;
             r->weight[2 * at] += v;
             r->weight[2 * at + 1] += v * v;
@@ -133,8 +133,6 @@ static void evaluate_temperature(const moeg_risk_context *c, moeg_risk_rows *r, 
 
 void moeg_risk_evaluate_gates(const moeg_risk_context *c, moeg_risk_rows *r)
 {
-    for (size_t i = 0; i < r->stride; i++)
-        r->place[i] = (uint32_t)i;
     for (size_t t = 0; t < 2 * c->ntau; t++)
         r->weight[t] = 0;
     moeg_gates_block(c->gate, c->K, r->stride, r->logits, 0, r->gate, r->scratch);

@@ -13,11 +13,12 @@
 #include <math.h>
 #include <string.h>
 
-/* State: the covariance of (hard, gaps), the moments of the soft risks, the rows that felt each tau, and the sums of
- * their weights v = exp(-Delta/tau) and v^2. */
-moeg_risk_parts moeg_risk_state_parts(size_t ntau)
+/* State: the covariance of (hard, gaps), the moments of the soft risks, or both with weights, the rows that felt each
+ * tau, and the sums of their weights v = exp(-Delta/tau) and v^2. */
+moeg_risk_parts moeg_risk_state_parts(size_t ntau, int weighted)
 {
-    const size_t covariance = moeg_covariance_size(1 + ntau), moments = moeg_moments_size(ntau);
+    const size_t covariance = weighted ? moeg_weighted_size(1 + ntau) : moeg_covariance_size(1 + ntau);
+    const size_t moments = weighted ? moeg_weighted_size(ntau) : moeg_moments_size(ntau);
     return (moeg_risk_parts){.soft = covariance,
                              .felt = covariance + moments,
                              .weight = covariance + moments + ntau,
@@ -69,10 +70,51 @@ moeg_status moeg_risk_draw(const moeg_risk_context *c, uint64_t first, moeg_risk
     return status;
 }
 
+/* The weights of the block's rows, in the order of place. */
+static void set_shares(const moeg_risk_context *c, uint64_t first, moeg_risk_rows *r)
+{
+    for (size_t i = 0; i < r->stride; i++)
+        r->share[i] = c->weights[first + r->place[i < r->n ? i : r->n - 1]];
+}
+
+/* How many of the first `count` rows, in the order of place, have a weight. */
+static double count_weighted(const moeg_risk_rows *r, size_t count)
+{
+    size_t rows = 0;
+    for (size_t i = 0; i < count; i++)
+        rows += r->share == NULL || r->share[i] > 0;
+    return (double)rows;
+}
+
+/* Where rows keep their order, those that felt tau stand anywhere. */
+static double count_felt(const moeg_risk_context *c, const moeg_risk_rows *r, size_t t)
+{
+    if (r->share == NULL || moeg_risk_is_vector(c))
+        return count_weighted(r, r->felt[t]);
+    const double tau = c->tau[c->order[t]];
+    size_t rows = 0;
+    for (size_t i = 0; i < r->n; i++)
+        rows += tau > 0 && r->margin[i] <= MOEG_FELT * tau && r->share[i] > 0;
+    return (double)rows;
+}
+
+static moeg_status add_values(const moeg_risk_context *c, const moeg_risk_rows *r, const moeg_risk_parts *parts,
+                              double *state)
+{
+    const size_t ntau = c->ntau;
+    if (r->share == NULL) {
+        const moeg_status status = moeg_covariance_add(1 + ntau, r->n, r->stride, r->values, state);
+        return status != MOEG_OK ? status : moeg_moments_add(ntau, r->n, r->stride, r->soft, state + parts->soft);
+    }
+    const moeg_status status = moeg_weighted_add(1 + ntau, r->n, r->stride, r->values, r->share, state);
+    return status != MOEG_OK ? status
+                             : moeg_weighted_add(ntau, r->n, r->stride, r->soft, r->share, state + parts->soft);
+}
+
 static moeg_status block(const void *context, uint64_t first, uint64_t count, void *workspace, double *state)
 {
     const moeg_risk_context *c = context;
-    const moeg_risk_parts parts = moeg_risk_state_parts(c->ntau);
+    const moeg_risk_parts parts = moeg_risk_state_parts(c->ntau, c->weights != NULL);
     const size_t n = (size_t)count;
     moeg_risk_rows rows;
     moeg_risk_layout(c, n, moeg_round_lanes(n), workspace, &rows);
@@ -81,15 +123,20 @@ static moeg_status block(const void *context, uint64_t first, uint64_t count, vo
         return status;
     if (moeg_risk_is_vector(c)) {
         moeg_risk_arrange(c, &rows);
+        if (rows.share != NULL)
+            set_shares(c, first, &rows);
         moeg_risk_evaluate(c, &rows);
     } else {
+        for (size_t i = 0; i < rows.stride; i++)
+            rows.place[i] = (uint32_t)i;
+        if (rows.share != NULL)
+            set_shares(c, first, &rows);
         moeg_risk_evaluate_gates(c, &rows);
     }
-    if (moeg_covariance_add(1 + c->ntau, n, rows.stride, rows.values, state) != MOEG_OK ||
-        moeg_moments_add(c->ntau, n, rows.stride, rows.soft, state + parts.soft) != MOEG_OK)
+    if (add_values(c, &rows, &parts, state) != MOEG_OK)
         return report_overflow(c, &rows, first);
     for (size_t t = 0; t < c->ntau; t++)
-        state[parts.felt + c->order[t]] += (double)rows.felt[t];
+        state[parts.felt + c->order[t]] += count_felt(c, &rows, t);
     for (size_t t = 0; t < 2 * c->ntau; t++)
         state[parts.weight + t] += rows.weight[t];
     return MOEG_OK;
@@ -98,9 +145,14 @@ static moeg_status block(const void *context, uint64_t first, uint64_t count, vo
 static void merge(const void *context, const double *right, double *left)
 {
     const moeg_risk_context *c = context;
-    const moeg_risk_parts parts = moeg_risk_state_parts(c->ntau);
-    moeg_covariance_merge(1 + c->ntau, right, left);
-    moeg_moments_merge(c->ntau, right + parts.soft, left + parts.soft);
+    const moeg_risk_parts parts = moeg_risk_state_parts(c->ntau, c->weights != NULL);
+    if (c->weights != NULL) {
+        moeg_weighted_merge(1 + c->ntau, right, left);
+        moeg_weighted_merge(c->ntau, right + parts.soft, left + parts.soft);
+    } else {
+        moeg_covariance_merge(1 + c->ntau, right, left);
+        moeg_moments_merge(c->ntau, right + parts.soft, left + parts.soft);
+    }
     for (size_t t = parts.felt; t < parts.size; t++)
         left[t] += right[t];
 }
@@ -179,6 +231,7 @@ moeg_risk_context *moeg_risk_context_create(const char *name, const moeg_moe *mo
     c->noise = moeg_teacher_noise(teacher);
     c->seed = seed;
     c->exact = moeg_law_rows(law) != 0;
+    c->weights = moeg_law_weights(law);
     c->gate = moeg_moe_gate(moe);
     c->K = moeg_router_experts(moeg_moe_router(moe));
     c->frozen = is_frozen(c->gate, moeg_moe_router(moe));
@@ -210,7 +263,7 @@ moeg_status moeg_risk_job_make(const char *function, moeg_job **job, int slope, 
         .name = c->name,
         .units = moeg_sample_units(law, s),
         .block_size = c->block_rows,
-        .state_size = moeg_risk_state_parts(ntau).size,
+        .state_size = moeg_risk_state_parts(ntau, c->weights != NULL).size,
         .workspace_size = moeg_risk_layout(c, c->block_rows, c->block_rows, NULL, &rows) * sizeof(double),
         .context = c,
         .block = block,

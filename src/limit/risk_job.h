@@ -21,10 +21,11 @@ typedef struct moeg_risk_context {
     moeg_mixing mixing;
     moeg_gate gate;
     uint64_t seed;
-    double noise; /* Of the teacher: in the gaps, where they feel it; risks get it when they are read. */
-    int exact;    /* An empirical law: no row is skipped. */
-    int slope;    /* What stands for the gaps: tau dG/dtau, of whichever gate, instead of G. */
-    int frozen;   /* The gates do not depend on tau: every gap is identically 0. */
+    double noise;          /* Of the teacher: in the gaps, where they feel it; risks get it when they are read. */
+    int exact;             /* An empirical law: no row is skipped. */
+    const double *weights; /* Its weights, by rows; or NULL. They enter v too. */
+    int slope;             /* What stands for the gaps: tau dG/dtau, of whichever gate, instead of G. */
+    int frozen;            /* The gates do not depend on tau: every gap is identically 0. */
     size_t K, m, d;
     size_t block_rows;
     size_t ntau;
@@ -50,6 +51,7 @@ typedef struct moeg_risk_rows {
     double *soft;                                   /* (ntau) */
     size_t *felt;                                   /* ntau + 1: rows that feel order[t], for each t; one spare */
     double *weight;                                 /* 2 ntau: their sums of v and v^2, v = exp(-Delta/tau), as given */
+    double *share;                                  /* (1) weights of the rows, in the order of place; or NULL */
     double *scratch;                                /* of law, experts and teacher */
 } moeg_risk_rows;
 

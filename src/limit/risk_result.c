@@ -16,7 +16,7 @@
 static moeg_status read_counts(const char *function, const moeg_risk_context *c, const double *state, uint64_t n,
                                moeg_support *support)
 {
-    const moeg_risk_parts parts = moeg_risk_state_parts(c->ntau);
+    const moeg_risk_parts parts = moeg_risk_state_parts(c->ntau, 0);
     const double *m2 = state + 2 + c->ntau, *soft_m2 = state + parts.soft + 1 + c->ntau;
     uint64_t rows;
     moeg_status status = moeg_partial_count(function, "its rows", 0, state[0], n, n, &rows);
@@ -62,13 +62,13 @@ static int vanishes(const moeg_risk_context *c, size_t t)
 /* All estimates from a state of n units, into hard and the arrays soft and gap. *doubtful: the first temperature that
  * too few rows felt, or ntau. */
 static moeg_status read_state(const char *function, const moeg_risk_context *c, const double *state, uint64_t n,
-                              const moeg_support *support, double level, moeg_estimate *hard, moeg_estimate *soft,
-                              moeg_estimate *gap, size_t *doubtful)
+                              uint64_t rows_effective, const moeg_support *support, double level, moeg_estimate *hard,
+                              moeg_estimate *soft, moeg_estimate *gap, size_t *doubtful)
 {
-    const moeg_risk_parts parts = moeg_risk_state_parts(c->ntau);
+    const moeg_risk_parts parts = moeg_risk_state_parts(c->ntau, 0);
     const double *mean = state + 1, *m2 = mean + 1 + c->ntau;
     const double *soft_mean = state + parts.soft + 1, *soft_m2 = soft_mean + c->ntau;
-    const moeg_support all = {n, n};
+    const moeg_support all = {n, rows_effective};
     *doubtful = c->ntau;
     moeg_status worst = moeg_support_estimate(function, "hard risk", 0, n, mean[0], m2[0], all, level, hard);
     for (size_t t = 0; t < c->ntau && worst >= 0; t++) {
@@ -105,12 +105,59 @@ static void write_covariance(const moeg_risk_context *c, const double *state, co
         }
 }
 
+/* The state that equal weights would have left with these means and this covariance of them: sums of squares are
+ * n (n - 1) times the variances. out may not be in. */
+static moeg_status unweight(const char *function, size_t p, int triangle, const double *in, double *out)
+{
+    double *covariance = moeg_alloc(p, p * sizeof *covariance);
+    if (covariance == NULL)
+        return moeg_fail_memory(function);
+    const double n = in[0], scale = n > 1 ? n * (n - 1) : 0;
+    out[0] = n;
+    if (n > 0) {
+        moeg_weighted_means(p, in, out + 1, covariance);
+        for (size_t i = 0, at = 1 + p; i < p; i++)
+            for (size_t j = triangle ? 0 : i; j <= i; j++, at++)
+                out[at] = n > 1 ? scale * covariance[i * p + j] : 0;
+    } else {
+        memset(out + 1, 0, ((triangle ? moeg_covariance_size(p) : moeg_moments_size(p)) - 1) * sizeof *out);
+    }
+    moeg_release(covariance);
+    return MOEG_OK;
+}
+
+/* The state of a job, in the form of equal weights, with its rows, and how many of equal weight would tell as much. */
+static moeg_status get_state(const char *function, const moeg_risk_context *c, const moeg_job *job,
+                             const moeg_partial *partial, double *state, uint64_t *n, uint64_t *effective)
+{
+    *n = *effective = moeg_partial_units(partial);
+    if (c->weights == NULL)
+        return moeg_partial_state(job, partial, state);
+    const moeg_risk_parts from = moeg_risk_state_parts(c->ntau, 1), to = moeg_risk_state_parts(c->ntau, 0);
+    double *weighted = moeg_alloc(from.size, sizeof *weighted);
+    moeg_status status = weighted == NULL ? moeg_fail_memory(function) : moeg_partial_state(job, partial, weighted);
+    if (status == MOEG_OK)
+        status = moeg_partial_count(function, "its rows", 0, weighted[0], 0, *n, n);
+    if (status == MOEG_OK)
+        status =
+            moeg_partial_count(function, "rows of equal weight", 0, floor(moeg_weighted_units(weighted) * (1 + 1e-10)),
+                               0, *n + *n / 1000000, effective);
+    if (status == MOEG_OK)
+        status = unweight(function, 1 + c->ntau, 1, weighted, state);
+    if (status == MOEG_OK)
+        status = unweight(function, c->ntau, 0, weighted + from.soft, state + to.soft);
+    if (status == MOEG_OK)
+        memcpy(state + to.felt, weighted + from.felt, 3 * c->ntau * sizeof *state);
+    moeg_release(weighted);
+    return status;
+}
+
 moeg_status moeg_risk_job_read(const char *function, const moeg_job *job, const moeg_partial *partial, double level,
                                moeg_estimate *hard, moeg_estimate *soft, moeg_estimate *gap, double *gap_covariance)
 {
     const moeg_risk_context *c = moeg_risk_context_of(job);
     const size_t ntau = c->ntau;
-    double *state = moeg_alloc(moeg_risk_state_parts(ntau).size, sizeof *state);
+    double *state = moeg_alloc(moeg_risk_state_parts(ntau, 0).size, sizeof *state);
     moeg_estimate *all = moeg_alloc(ntau, 2 * sizeof *all), first;
     moeg_support *support = moeg_alloc(ntau, sizeof *support);
     moeg_status status;
@@ -118,13 +165,13 @@ moeg_status moeg_risk_job_read(const char *function, const moeg_job *job, const 
         status = moeg_fail_memory(function);
         goto cleanup;
     }
-    if ((status = moeg_partial_state(job, partial, state)) != MOEG_OK)
+    uint64_t n, effective;
+    if ((status = get_state(function, c, job, partial, state, &n, &effective)) != MOEG_OK)
         goto cleanup;
-    const uint64_t n = moeg_partial_units(partial);
     if ((status = read_counts(function, c, state, n, support)) != MOEG_OK)
         goto cleanup;
     size_t doubtful;
-    status = read_state(function, c, state, n, support, level, &first, all, all + ntau, &doubtful);
+    status = read_state(function, c, state, n, effective, support, level, &first, all, all + ntau, &doubtful);
     if (status < 0)
         goto cleanup;
     if (hard != NULL)

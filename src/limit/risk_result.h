@@ -12,7 +12,7 @@ typedef struct moeg_risk_parts {
     size_t soft, felt, weight, size;
 } moeg_risk_parts;
 
-moeg_risk_parts moeg_risk_state_parts(size_t ntau);
+moeg_risk_parts moeg_risk_state_parts(size_t ntau, int weighted);
 
 /* The context of a risk job, or NULL if it is another job. */
 const moeg_risk_context *moeg_risk_context_of(const moeg_job *job);

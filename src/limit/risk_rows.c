@@ -64,6 +64,7 @@ size_t moeg_risk_layout(const moeg_risk_context *c, size_t n, size_t stride, dou
     rows->soft = take(base, &used, c->ntau * stride);
     rows->felt = (size_t *)take(base, &used, doubles(c->ntau + 1, sizeof(size_t)));
     rows->weight = take(base, &used, 2 * c->ntau);
+    rows->share = c->weights == NULL ? NULL : take(base, &used, stride);
     rows->scratch = take(base, &used, scratch);
     return used;
 }
@@ -160,6 +161,8 @@ static void evaluate_tile(const moeg_risk_context *c, moeg_risk_rows *r, const m
     moeg_kernel_mix(mixture, first, moeg_round_lanes(count), c->tau[at], largest, r->values + start, r->soft + soft);
     if (first >= r->felt[t])
         return;
+    for (size_t i = 0; r->share != NULL && i < count; i++)
+        largest[i] *= r->share[first + i];
     double squares;
     r->weight[2 * at] += moeg_kernel_deviations(smaller(r->felt[t] - first, count), largest, 0, &squares);
     r->weight[2 * at + 1] += squares;

@@ -33,6 +33,10 @@ size_t moeg_law_workspace(const moeg_law *law, size_t stride);
 moeg_status moeg_law_draw(const moeg_law *law, uint64_t seed, uint64_t first, size_t n, size_t stride, double *x,
                           double *workspace);
 
+/* Weights (rows) of an empirical law that has some, scaled by a power of two so that the largest is in [1/2, 1), or
+ * NULL: all rows count alike. They belong to the law. */
+const double *moeg_law_weights(const moeg_law *law);
+
 /* 1 and the parts of a Gaussian law, or 0 for another law. They belong to the law. *mean (d) is never NULL; *covariance
  * (d x d) is exactly symmetric, and NULL for the identity, which is not kept. */
 int moeg_law_gaussian_parts(const moeg_law *law, const double **mean, const double **covariance);

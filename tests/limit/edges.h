@@ -118,7 +118,7 @@ static inline moeg_law *edge_law_make(enum edge_law kind, struct edge *edge)
             double *x = malloc(edge->n * d * sizeof *x);
             assert_non_null(x);
             assert_ok(moeg_law_sample(components[0], 5, 0, edge->n, x));
-            assert_ok(moeg_law_empirical_create(&law, edge->n, d, x));
+            assert_ok(moeg_law_empirical_create(&law, edge->n, d, x, NULL));
             free(x);
         }
         moeg_law_free(components[0]);

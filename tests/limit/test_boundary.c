@@ -258,14 +258,14 @@ static void data_with_ties(void **state)
     p.b[0] = p.b[1] = p.b[2] = 0;
     problem_build(&p);
     moeg_law *data;
-    assert_ok(moeg_law_empirical_create(&data, N, 2, x));
+    assert_ok(moeg_law_empirical_create(&data, N, 2, x, NULL));
     const double w[] = {2, 1e-9, 1.6, 0.6};
     const moeg_sampling s = options(MOEG_METHOD_AUTO, 3, 8);
     check_against_rows(&p, data, N, 4, w, &s);
     /* All rows on one width: no finite exponent is told from any other. */
     const double same[] = {3, 3, 3, 3, 3, 3, 3, 3};
     moeg_law *point;
-    assert_ok(moeg_law_empirical_create(&point, 4, 2, same));
+    assert_ok(moeg_law_empirical_create(&point, 4, 2, same, NULL));
     moeg_estimate alpha, mass[2];
     double margin;
     assert_ok(moeg_router_margin(p.router, 1, same, &margin));
@@ -274,7 +274,7 @@ static void data_with_ties(void **state)
     /* Widths and margins whose quotient overflows. */
     const double tiny[] = {1e-20, 0, 3e-20, 0}, huge[] = {1e300, 1e-19};
     moeg_law *near;
-    assert_ok(moeg_law_empirical_create(&near, 2, 2, tiny));
+    assert_ok(moeg_law_empirical_create(&near, 2, 2, tiny, NULL));
     check_against_rows(&p, near, 2, 2, huge, &s);
     moeg_law_free(near);
     /* w = 0 counts the ties. */
@@ -402,7 +402,7 @@ static moeg_status estimate_exponent(uint64_t seed, void *user, moeg_estimate *e
     assert_ok(moeg_stream_uniforms((moeg_stream){seed, 99}, 0, COVERED_ROWS, 1, x));
     for (size_t i = 0; i < COVERED_ROWS; i++)
         x[i] = pow(x[i], 1 / covered_exponent);
-    assert_ok(moeg_law_empirical_create(&data, COVERED_ROWS, 1, x));
+    assert_ok(moeg_law_empirical_create(&data, COVERED_ROWS, 1, x, NULL));
     const moeg_status status = moeg_boundary_exponent(p->router, data, 1, &covered_width, &s, e, NULL);
     moeg_law_free(data);
     return status;

@@ -452,7 +452,7 @@ static void condition_errors(void **state)
     const double W[3 * D] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, b[3] = {0};
     assert_ok(moeg_law_margin_create(&law, D, MOEG_MARGIN_POWER, 0.01));
     assert_ok(moeg_law_margin_create(&wide, D + 1, MOEG_MARGIN_RAYLEIGH, 0));
-    assert_ok(moeg_law_empirical_create(&data, 3, D, W));
+    assert_ok(moeg_law_empirical_create(&data, 3, D, W, NULL));
     assert_ok(moeg_router_affine_create(&three, 3, D, W, b));
 #define CONDITION(router, law, out) moeg_bound_margin_condition(router, law, out)
     assert_status(CONDITION(NULL, law, &condition), MOEG_EINVAL, "bound_margin_condition: router must not be NULL");

@@ -81,7 +81,7 @@ static void errors(void **state)
     assert_status(TERM(wide.moe, wide.teacher, wide.law, 0, &c), MOEG_EUNSUPPORTED, "more than two experts");
     problem_free(&wide);
     moeg_law *data;
-    assert_ok(moeg_law_empirical_create(&data, 1, 2, p.W));
+    assert_ok(moeg_law_empirical_create(&data, 1, 2, p.W, NULL));
     assert_status(TERM(p.moe, p.teacher, data, 0, &c), MOEG_EUNSUPPORTED, "the law is not Gaussian");
     moeg_law_free(data);
     problem_free(&p);

@@ -220,7 +220,7 @@ static void data_sums_are_exact(void **state)
     assert_ok(moeg_stream_normals((moeg_stream){80, 4}, 0, N, 2, y));
     moeg_law *data;
     moeg_teacher *column;
-    assert_ok(moeg_law_empirical_create(&data, N, 3, x));
+    assert_ok(moeg_law_empirical_create(&data, N, 3, x, NULL));
     assert_ok(moeg_teacher_data_create(&column, N, 2, y));
     moeg_sampling s = moeg_sampling_default();
     s.n = 7;
@@ -264,7 +264,7 @@ static void exact_ties(void **state)
     memcpy(p.b, zero, sizeof zero);
     problem_build(&p);
     moeg_law *data;
-    assert_ok(moeg_law_empirical_create(&data, N, 2, x));
+    assert_ok(moeg_law_empirical_create(&data, N, 2, x, NULL));
     static const double grid[] = {1e-300, 0.1, 0, 1, 5e-324 + 1e-299, 1e300};
     for (int k = 0; k < 2; k++)
         check_curve(&p, data, p.teacher, both[k], 6, grid, N, 1);
@@ -356,7 +356,7 @@ static void rows_of_equal_weight(void **state)
     for (size_t i = 0; i < MOEG_ENOUGH_UNITS; i++)
         x[i] = 0.385;
     moeg_law *data;
-    assert_ok(moeg_law_empirical_create(&data, MOEG_ENOUGH_UNITS, 1, x));
+    assert_ok(moeg_law_empirical_create(&data, MOEG_ENOUGH_UNITS, 1, x, NULL));
     const moeg_sampling s = moeg_sampling_default();
     for (uint64_t i = 0; i < 200; i++) {
         const double tau = exp(1 + problem_number(86, 100 + i));

@@ -21,7 +21,7 @@ static moeg_law *rows_of(const struct problem *p, size_t n)
     double *x = malloc(n * p->d * sizeof *x);
     assert_non_null(x);
     assert_ok(moeg_law_sample(p->law, 1, 0, n, x));
-    assert_ok(moeg_law_empirical_create(&data, n, p->d, x));
+    assert_ok(moeg_law_empirical_create(&data, n, p->d, x, NULL));
     free(x);
     return data;
 }
@@ -84,7 +84,7 @@ static void cold_derivatives_keep_their_digits(void **state)
     moeg_expert *experts[3];
     moeg_moe *moe;
     moeg_teacher *teacher;
-    assert_ok(moeg_law_empirical_create(&law, 1, 1, &x));
+    assert_ok(moeg_law_empirical_create(&law, 1, 1, &x, NULL));
     assert_ok(moeg_router_affine_create(&router, 2, 1, W, b));
     for (size_t k = 0; k < 3; k++)
         assert_ok(moeg_expert_constant_create(&experts[k], 1, 1, &f[k]));

@@ -112,7 +112,7 @@ static void rows_are_as_defined(void **state)
         problem_draw(&p, seed, 2 + seed % 5, 1 + seed % 3, 1 + seed % 2);
         problem_build(&p);
         assert_ok(moeg_law_sample(p.law, 1, 0, ROWS, x));
-        assert_ok(moeg_law_empirical_create(&data, ROWS, p.d, x));
+        assert_ok(moeg_law_empirical_create(&data, ROWS, p.d, x, NULL));
         const size_t n = all_gates(p.K, gates);
         for (size_t g = 0; g < n; g++)
             for (int loss = 0; loss < 2; loss++) {

@@ -207,7 +207,7 @@ static void data_teachers_need_their_rows(void **state)
     assert_ok(moeg_teacher_data_create(&column, 3, 1, values));
     assert_status(GAP(p.moe, column, p.law, 0, 1, &tau, &s, &gap), MOEG_EINVAL,
                   "a data teacher of 3 rows needs an empirical law of as many, got one of 0");
-    assert_ok(moeg_law_empirical_create(&data, 2, 2, values));
+    assert_ok(moeg_law_empirical_create(&data, 2, 2, values, NULL));
     assert_status(GAP(p.moe, column, data, 0, 1, &tau, &s, &gap), MOEG_EINVAL, "got one of 2");
     assert_near(gap.value, 42, 0);
     moeg_law_free(data);

@@ -667,7 +667,7 @@ static void errors_of_the_line(void **state)
     problem_free(&p);
     problem_make(&p, 1, 2, 2, 1);
     moeg_law *rows;
-    assert_ok(moeg_law_empirical_create(&rows, 3, 2, p.W));
+    assert_ok(moeg_law_empirical_create(&rows, 3, 2, p.W, NULL));
     assert_status(moeg_risk_gap(p.moe, p.teacher, rows, MOEG_MIX_OUTPUT, 1, &tau, &s, &gap), MOEG_EUNSUPPORTED,
                   "the law is not Gaussian");
     moeg_law_free(rows);

@@ -76,7 +76,7 @@ static void sampled_noise_agrees(void **state)
     assert_ok(moeg_teacher_noise_create(&noisy, p.teacher, 2.385));
     assert_ok(moeg_law_sample(p.law, 9, 0, ROWS, x));
     assert_ok(moeg_teacher_sample(noisy, 9, 0, ROWS, x, y));
-    assert_ok(moeg_law_empirical_create(&rows, ROWS, p.d, x));
+    assert_ok(moeg_law_empirical_create(&rows, ROWS, p.d, x, NULL));
     assert_ok(moeg_teacher_data_create(&data, ROWS, p.m, y));
     const moeg_gate gates[] = {moeg_gate_softmax(), moeg_gate_topk_raw(1), moeg_gate_topk_raw(2)};
     for (size_t g = 0; g < 6; g++) {
@@ -113,7 +113,7 @@ static void lost_gates_do_not_cancel(void **state)
     moeg_expert *experts[K];
     moeg_moe *moe;
     moeg_teacher *mean, *noisy;
-    assert_ok(moeg_law_empirical_create(&law, 1, 1, &x));
+    assert_ok(moeg_law_empirical_create(&law, 1, 1, &x, NULL));
     assert_ok(moeg_router_affine_create(&router, K, 1, W, b));
     for (size_t k = 0; k < K; k++)
         assert_ok(moeg_expert_constant_create(&experts[k], 1, 1, &W[k]));

@@ -185,7 +185,7 @@ static void where_it_does_not_apply(void **state)
     problem_build(&p);
     assert_null((s = make_space(&p)).router);
     moeg_law *data;
-    assert_ok(moeg_law_empirical_create(&data, 3, 4, p.W));
+    assert_ok(moeg_law_empirical_create(&data, 3, 4, p.W, NULL));
     assert_ok(moeg_row_space("test", p.router, data, &s.router, &s.law));
     assert_null(s.router);
     moeg_law_free(data);

@@ -295,7 +295,7 @@ static void risks_and_boundaries(void **state)
     double x[N * D], y[N * M], t[N * M], margin[N], risk = 0, mass = 0;
     build(&p);
     fill_values(6, N * D, 2, x);
-    assert_ok(moeg_law_empirical_create(&p.law, N, D, x));
+    assert_ok(moeg_law_empirical_create(&p.law, N, D, x, NULL));
     moeg_sampling s = moeg_sampling_default();
     s.method = MOEG_METHOD_MC;
     moeg_estimate soft, estimate;

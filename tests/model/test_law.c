@@ -170,7 +170,7 @@ static void parts_are_what_was_given(void **state)
     assert_null(S);
     moeg_law_free(law);
 
-    assert_ok(moeg_law_empirical_create(&law, 3, D, covariance));
+    assert_ok(moeg_law_empirical_create(&law, 3, D, covariance, NULL));
     assert_int_equal(moeg_law_gaussian_parts(law, &m, &S), 0);
     moeg_law_free(law);
 }
@@ -183,7 +183,7 @@ static void an_empirical_law_is_its_rows(void **state)
     fill_values(1, N * D, 3, data);
     memcpy(copy, data, sizeof data);
     moeg_law *law;
-    assert_ok(moeg_law_empirical_create(&law, N, D, data));
+    assert_ok(moeg_law_empirical_create(&law, N, D, data, NULL));
     mark(N * D, data);
     assert_int_equal(moeg_law_dim(law), D);
     assert_int_equal(moeg_law_rows(law), N);
@@ -248,13 +248,13 @@ static void every_other_error_is_named(void **state)
     (void)state;
     moeg_law *law = NULL;
     double x[6] = {1, 2, 3, 4, 5, 2.385};
-    assert_status(moeg_law_empirical_create(NULL, 2, 3, x), MOEG_EINVAL, "law_empirical: law must not be NULL");
-    assert_status(moeg_law_empirical_create(&law, 0, 3, x), MOEG_EINVAL, "got n = 0, d = 3");
-    assert_status(moeg_law_empirical_create(&law, 2, 0, x), MOEG_EINVAL, "got n = 2, d = 0");
-    assert_status(moeg_law_empirical_create(&law, 2, 3, NULL), MOEG_EINVAL, "law_empirical: x must not be NULL");
-    assert_status(moeg_law_empirical_create(&law, SIZE_MAX / 8, 3, x), MOEG_EINVAL, "than memory can hold");
+    assert_status(moeg_law_empirical_create(NULL, 2, 3, x, NULL), MOEG_EINVAL, "law_empirical: law must not be NULL");
+    assert_status(moeg_law_empirical_create(&law, 0, 3, x, NULL), MOEG_EINVAL, "got n = 0, d = 3");
+    assert_status(moeg_law_empirical_create(&law, 2, 0, x, NULL), MOEG_EINVAL, "got n = 2, d = 0");
+    assert_status(moeg_law_empirical_create(&law, 2, 3, NULL, NULL), MOEG_EINVAL, "law_empirical: x must not be NULL");
+    assert_status(moeg_law_empirical_create(&law, SIZE_MAX / 8, 3, x, NULL), MOEG_EINVAL, "than memory can hold");
     x[4] = -INFINITY;
-    assert_status(moeg_law_empirical_create(&law, 2, 3, x), MOEG_EINVAL, "x[1, 1] must be finite, got -inf");
+    assert_status(moeg_law_empirical_create(&law, 2, 3, x, NULL), MOEG_EINVAL, "x[1, 1] must be finite, got -inf");
     assert_null(law);
 
     assert_ok(moeg_law_gaussian_create(&law, 3, NULL, NULL));
@@ -279,7 +279,7 @@ static moeg_status create_and_sample(void *user)
     mark(D * D, x);
     moeg_status status = moeg_law_gaussian_create(&gaussian, D, mean, user);
     if (status == MOEG_OK)
-        status = moeg_law_empirical_create(&empirical, 3, D, covariance);
+        status = moeg_law_empirical_create(&empirical, 3, D, covariance, NULL);
     if (status == MOEG_OK)
         status = moeg_law_sample(gaussian, 1, 0, 3, x);
     if (status != MOEG_OK)

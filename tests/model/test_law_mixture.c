@@ -208,7 +208,7 @@ static void every_error_is_named(void **state)
         components[k] = NULL;
         snprintf(text, sizeof text, "law_mixture: components[%zu] must not be NULL", k);
         assert_status(moeg_law_mixture_create(&law, COUNT, w, components), MOEG_EINVAL, text);
-        assert_ok(moeg_law_empirical_create(&components[k], 1, D, means[0]));
+        assert_ok(moeg_law_empirical_create(&components[k], 1, D, means[0], NULL));
         snprintf(text, sizeof text, "law_mixture: components[%zu] must be a Gaussian law", k);
         assert_status(moeg_law_mixture_create(&law, COUNT, w, components), MOEG_EINVAL, text);
         moeg_law_free(components[k]);
