@@ -127,7 +127,7 @@ static inline void bound_problem_make(struct bound_problem *p, uint64_t seed)
     p->n = seed % 11 == 0 ? 1 : BOUND_N;
     moeg_law *law = bound_law(p, seed % 4);
     assert_ok(moeg_law_sample(law, seed, 0, p->n, p->x));
-    assert_ok(moeg_law_empirical_create(&p->data, p->n, p->d, p->x));
+    assert_ok(moeg_law_empirical_create(&p->data, p->n, p->d, p->x, NULL));
     moeg_law_free(law);
     bound_router(p);
     p->gate = bound_gate(p);

@@ -74,7 +74,7 @@ static void holds_as_often_as_it_says(void **state)
             double x[N * 2], bound[3];
             s.seed = COVERAGE_SEED + run;
             assert_ok(moeg_law_sample(law, s.seed, 0, N, x));
-            assert_ok(moeg_law_empirical_create(&data, N, 2, x));
+            assert_ok(moeg_law_empirical_create(&data, N, 2, x, NULL));
             assert_ok(moeg_bound_bernstein(router, moeg_gate_softmax(), MOEG_MIX_LOSS, is_data ? data : law, &limits, 3,
                                            grid, &s, bound));
             for (size_t t = 0; t < 3; t++) {

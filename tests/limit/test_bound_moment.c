@@ -316,7 +316,7 @@ static void overflow_is_named(void **state)
     moeg_moe *moe;
     moeg_teacher *teacher, *high;
     moeg_estimate out = {.value = 42};
-    assert_ok(moeg_law_empirical_create(&law, 2, 1, x));
+    assert_ok(moeg_law_empirical_create(&law, 2, 1, x, NULL));
     assert_ok(moeg_router_affine_create(&router, 2, 1, W, NULL));
     assert_ok(moeg_expert_constant_create(&plain, 1, 1, &zero));
     assert_ok(moeg_expert_constant_create(&large_one, 1, 1, &large));

@@ -114,7 +114,7 @@ static void check_sharp(moeg_gate gate, size_t K, moeg_mixing mixing)
         assert_ok(moeg_expert_constant_create(&experts[k], 1, 1, &sides[k < winners]));
     }
     assert_ok(moeg_expert_constant_create(&experts[K], 1, 1, &m));
-    assert_ok(moeg_law_empirical_create(&law, 1, 1, &x));
+    assert_ok(moeg_law_empirical_create(&law, 1, 1, &x, NULL));
     assert_ok(moeg_router_affine_create(&router, K, 1, W, NULL));
     assert_ok(moeg_moe_create(&moe, router, gate, experts));
     assert_ok(moeg_teacher_expert_create(&teacher, experts[K]));
