@@ -114,6 +114,8 @@ moeg_status moeg_bound_moment(const moeg_moe *moe, const moeg_teacher *teacher, 
         status = moeg_check_temperatures(function, ntau, tau);
     if (status == MOEG_OK)
         status = moeg_sampling_check(s);
+    if (status == MOEG_OK && moeg_law_weights(law) != NULL)
+        status = moeg_fail(MOEG_EUNSUPPORTED, "%s: the law has weights", function);
     if (status == MOEG_OK)
         status = moeg_check_pointer(function, "bound", bound);
     return status == MOEG_OK ? sample(function, moe, teacher, law, mixing, 0, ntau, tau, s, bound) : status;
@@ -128,6 +130,8 @@ moeg_status moeg_bound_holder_moment(const moeg_moe *moe, const moeg_teacher *te
         status = moeg_fail(MOEG_EINVAL, "%s: p must be above 1 and finite, got %g", function, p);
     if (status == MOEG_OK)
         status = moeg_sampling_check(s);
+    if (status == MOEG_OK && moeg_law_weights(law) != NULL)
+        status = moeg_fail(MOEG_EUNSUPPORTED, "%s: the law has weights", function);
     if (status == MOEG_OK)
         status = moeg_check_pointer(function, "moment", moment);
     return status == MOEG_OK ? sample(function, moe, teacher, law, mixing, p, 0, NULL, s, moment) : status;
