@@ -137,16 +137,21 @@ MOEG_EXPORT moeg_status moeg_estimate_mean(uint64_t n, double mean, double m2, u
 MOEG_EXPORT moeg_status moeg_estimate_proportion(uint64_t count, uint64_t n, double level, moeg_method method,
                                                  moeg_estimate *out);
 
-/** The estimate of a probability from a weighted share of n units that are worth `units` equal ones: the interval of
- * Clopper and Pearson for share * units of `units` (Korn and Graubard 1998), std_error sqrt(p (1 - p)/units). With
- * equal weights, units = n, it is moeg_estimate_proportion().
+/** The estimate of a probability p from the weights of n units, of which `count` are those of the event: the share
+ * sum w/(sum of all w), and the interval of Clopper and Pearson for share * units of `units` equal ones, as Korn and
+ * Graubard (1998) have it [theory: laws]. std_error is that of the ratio, linearised; where it is wider than the
+ * weights alone would make it, as that of an event with large weights is, fewer units are left: units is the least of
+ * (sum w)^2/sum w^2 and p (1 - p)/std_error^2. With equal weights it is moeg_estimate_proportion(). What has not been
+ * seen is taken to weigh as much as the rest.
  *
- * @param share  in [0, 1]
- * @param units  sum(w)^2/sum w^2 over the n, in [1, n]
- * @param count  of the n that the share is made of, for `contributing`
- * @return #MOEG_OK; #MOEG_EINVAL (NULL, a number outside its range, level). */
-MOEG_EXPORT moeg_status moeg_estimate_weighted_proportion(double share, double units, uint64_t count, uint64_t n,
-                                                          double level, moeg_method method, moeg_estimate *out);
+ * @param count    of the n units, those with the event; n counts the units of positive weight
+ * @param inside   {sum w, sum w^2} over those, not looked at if count = 0
+ * @param outside  the same over the others, not looked at if count = n
+ * @return #MOEG_OK; #MOEG_EINVAL (NULL, n = 0, count > n, sums that are not finite, negative, or of no n weights;
+ * level). Cost O(1). */
+MOEG_EXPORT moeg_status moeg_estimate_weighted_proportion(uint64_t count, uint64_t n, const double *inside,
+                                                          const double *outside, double level, moeg_method method,
+                                                          moeg_estimate *out);
 
 #ifdef __cplusplus
 }

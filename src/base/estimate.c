@@ -69,24 +69,61 @@ moeg_status moeg_estimate_proportion(uint64_t count, uint64_t n, double level, m
     return MOEG_OK;
 }
 
-moeg_status moeg_estimate_weighted_proportion(double share, double units, uint64_t count, uint64_t n, double level,
-                                              moeg_method method, moeg_estimate *out)
+/* {sum w, sum w^2} of `count` units, or nothing. */
+static moeg_status check_sums(const char *function, const char *name, uint64_t count, const double *sums)
 {
-    static const char function[] = "estimate_weighted_proportion";
-    double lo, hi;
-    moeg_status status = moeg_check_pointer(function, "out", out);
-    if (status == MOEG_OK && count > n)
-        status = moeg_fail(MOEG_EINVAL, "%s: count must be at most n = %llu, got %llu", function, (unsigned long long)n,
-                           (unsigned long long)count);
-    if (status == MOEG_OK && !(units <= (double)n * (1 + 1e-12)))
-        status = moeg_fail(MOEG_EINVAL, "%s: units must be at most n = %llu, got %g", function, (unsigned long long)n,
-                           units);
+    const moeg_status status = count == 0 ? MOEG_OK : moeg_check_pointer(function, name, sums);
+    for (size_t i = 0; i < 2 && count > 0 && status == MOEG_OK; i++)
+        if (!(sums[i] >= 0 && isfinite(sums[i])))
+            return moeg_fail(MOEG_EINVAL, "%s: %s[%zu] must be finite and at least 0, got %g", function, name, i,
+                             sums[i]);
+    return status;
+}
+
+/* The sums that count, and whether n weights can have made them: (sum w)^2 is between sum w^2 and n times as much. The
+ * allowance is for the rounding of sums of very many. */
+static moeg_status read_sums(const char *function, uint64_t count, uint64_t n, const double *inside,
+                             const double *outside, double *in, double *rest)
+{
+    moeg_status status = check_sums(function, "inside", count, inside);
     if (status == MOEG_OK)
-        status = moeg_interval_share(function, share, units, level, &lo, &hi);
+        status = check_sums(function, "outside", n - count, outside);
     if (status != MOEG_OK)
         return status;
+    for (size_t i = 0; i < 2; i++) {
+        in[i] = count > 0 ? inside[i] : 0;
+        rest[i] = count < n ? outside[i] : 0;
+    }
+    const double sum = in[0] + rest[0], units = sum * (sum / (in[1] + rest[1]));
+    if (!(units >= 1 - 1e-6 && units <= (double)n * (1 + 1e-6)))
+        return moeg_fail(MOEG_EINVAL,
+                         "%s: inside and outside must be sums of weights and of their squares of n = %llu units, got "
+                         "%g and %g in all",
+                         function, (unsigned long long)n, sum, in[1] + rest[1]);
+    return MOEG_OK;
+}
+
+moeg_status moeg_estimate_weighted_proportion(uint64_t count, uint64_t n, const double *inside, const double *outside,
+                                              double level, moeg_method method, moeg_estimate *out)
+{
+    static const char function[] = "estimate_weighted_proportion";
+    double in[2], rest[2], lo, hi;
+    moeg_status status = moeg_check_pointer(function, "out", out);
+    if (status == MOEG_OK)
+        status = moeg_check_count(function, count, n);
+    if (status == MOEG_OK)
+        status = moeg_check_level(function, level);
+    if (status == MOEG_OK)
+        status = read_sums(function, count, n, inside, outside, in, rest);
+    if (status != MOEG_OK)
+        return status;
+    /* Var of the ratio: sum w^2 (1 - p)^2 inside and w^2 p^2 outside, over (sum w)^2. units/sum w from either. */
+    const double sum = in[0] + rest[0], share = in[0] / sum, left = rest[0] / sum;
+    const double scatter = in[1] * left * left + rest[1] * share * share;
+    const double worth = fmin(sum / (in[1] + rest[1]), share * left * sum / scatter);
+    moeg_interval_share(in[0] * worth, rest[0] * worth, share, level, &lo, &hi);
     *out = (moeg_estimate){.value = share,
-                           .std_error = sqrt(share * (1 - share) / units),
+                           .std_error = sqrt(scatter) / sum,
                            .lo = lo,
                            .hi = hi,
                            .level = level,

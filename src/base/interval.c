@@ -16,7 +16,7 @@ moeg_status moeg_check_level(const char *function, double level)
     return MOEG_OK;
 }
 
-static moeg_status check_count(const char *function, const char *name, uint64_t count)
+static moeg_status check_size(const char *function, const char *name, uint64_t count)
 {
     if (count == 0 || count > LARGEST_COUNT)
         return moeg_fail(MOEG_EINVAL, "%s: %s must be at least 1 and at most 2^53, got %llu", function, name,
@@ -29,7 +29,8 @@ static moeg_status check_count(const char *function, const char *name, uint64_t 
 static void lower_limit(double count, double failures, double probability, double *p, double *q)
 {
     const double n = count + failures;
-    if (count == 0) {
+    if (count < 1.0 / 1100) {
+        /* Of so few, p <= probability^(1/count) <= 2^-1100. */
         *p = 0;
         *q = 1;
     } else if (failures == 0) {
@@ -41,9 +42,9 @@ static void lower_limit(double count, double failures, double probability, doubl
     }
 }
 
-/* Both limits, and the share that lies between them, which at small levels is closer to them than their rounding. The
- * upper limit is the lower one of the failures, seen from 1. */
-static void limits(double count, double failures, double share, double level, double *lo, double *hi)
+/* The upper limit is the lower one of the failures, seen from 1. The share lies between both, which at small levels are
+ * closer to it than their rounding. */
+void moeg_interval_share(double count, double failures, double share, double level, double *lo, double *hi)
 {
     double rest;
     lower_limit(count, failures, 0.5 * (1 - level), lo, &rest);
@@ -52,32 +53,25 @@ static void limits(double count, double failures, double share, double level, do
     *hi = fmax(*hi, share);
 }
 
+moeg_status moeg_check_count(const char *function, uint64_t count, uint64_t n)
+{
+    const moeg_status status = check_size(function, "n", n);
+    if (status == MOEG_OK && count > n)
+        return moeg_fail(MOEG_EINVAL, "%s: count must be at most n = %llu, got %llu", function, (unsigned long long)n,
+                         (unsigned long long)count);
+    return status;
+}
+
 moeg_status moeg_interval_binomial(const char *function, uint64_t count, uint64_t n, double level, double *lo,
                                    double *hi)
 {
-    moeg_status status = check_count(function, "n", n);
-    if (status == MOEG_OK && count > n)
-        status = moeg_fail(MOEG_EINVAL, "%s: count must be at most n = %llu, got %llu", function, (unsigned long long)n,
-                           (unsigned long long)count);
+    moeg_status status = moeg_check_count(function, count, n);
     if (status == MOEG_OK)
         status = moeg_check_level(function, level);
     if (status != MOEG_OK)
         return status;
-    limits((double)count, (double)(n - count), (double)count / (double)n, level, lo, hi);
+    moeg_interval_share((double)count, (double)(n - count), (double)count / (double)n, level, lo, hi);
     return MOEG_OK;
-}
-
-moeg_status moeg_interval_share(const char *function, double share, double units, double level, double *lo, double *hi)
-{
-    if (!(units >= 1 && units <= (double)LARGEST_COUNT))
-        return moeg_fail(MOEG_EINVAL, "%s: effective units must be at least 1 and at most 2^53, got %g", function,
-                         units);
-    if (!(share >= 0 && share <= 1))
-        return moeg_fail(MOEG_EINVAL, "%s: share must be in [0, 1], got %g", function, share);
-    const moeg_status status = moeg_check_level(function, level);
-    if (status == MOEG_OK)
-        limits(share * units, (1 - share) * units, share, level, lo, hi);
-    return status;
 }
 
 moeg_status moeg_clopper_pearson(uint64_t count, uint64_t n, double level, double *lo, double *hi)
@@ -130,7 +124,7 @@ moeg_status moeg_bernstein_upper(uint64_t n, double mean, double m2, double rang
 moeg_status moeg_interval_gamma(const char *function, uint64_t count, double value, double level, double *lo,
                                 double *hi)
 {
-    moeg_status status = check_count(function, "count", count);
+    moeg_status status = check_size(function, "count", count);
     if (status == MOEG_OK)
         status = moeg_check_level(function, level);
     if (status == MOEG_OK && !(value > 0 && isfinite(value)))

@@ -9,10 +9,9 @@
 moeg_status moeg_interval_binomial(const char *function, uint64_t count, uint64_t n, double level, double *lo,
                                    double *hi);
 
-/* Clopper and Pearson's interval of a weighted share, of as many equal units as the weights are worth,
- * (sum w)^2/sum w^2 (Korn and Graubard 1998); of whole numbers it is that of moeg_interval_binomial(). MOEG_EINVAL
- * (units outside [1, 2^53], share outside [0, 1], level). */
-moeg_status moeg_interval_share(const char *function, double share, double units, double level, double *lo, double *hi);
+/* Its limits for real numbers of successes and failures, which say what a weighted share tells; at least 1 in all.
+ * Widened to hold `share`, successes over both. */
+void moeg_interval_share(double count, double failures, double share, double level, double *lo, double *hi);
 
 /* Two-sided interval of a scale that is `value` times Gamma(count)/count, as 2 count alpha_true/alpha ~ chi^2(2 count)
  * of Hill's estimator: value times the chi^2(2 count) quantiles at (1 -+ level)/2 over 2 count. value > 0. At small
@@ -21,6 +20,9 @@ moeg_status moeg_interval_share(const char *function, double share, double units
  * O(1). */
 moeg_status moeg_interval_gamma(const char *function, uint64_t count, double value, double level, double *lo,
                                 double *hi);
+
+/* MOEG_OK, or MOEG_EINVAL: n outside [1, 2^53], or count > n. */
+moeg_status moeg_check_count(const char *function, uint64_t count, uint64_t n);
 
 /* MOEG_OK, or MOEG_EINVAL: "function: level must be in (0, 1), got 1". */
 moeg_status moeg_check_level(const char *function, double level);
