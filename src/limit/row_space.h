@@ -1,8 +1,4 @@
-/* The row space of a router under a Gaussian law [theory: boundary mass].
- *
- * Logits a = W (mean + L z) + b, z ~ N(0, I_d), of K experts that no bias masks matter to margins by their differences
- * from one of them alone: K - 1 rows (w_k - w_ref) L. With T Q = those rows, T (K - 1 x r) lower triangular and Q of r
- * orthonormal rows, r = min(d, K - 1), they are a_k - a_ref = constant + T Q z, where Q z ~ N(0, I_r). */
+/* Sampling in a router's row space (line/frame.h). */
 #ifndef MOEG_LIMIT_ROW_SPACE_H
 #define MOEG_LIMIT_ROW_SPACE_H
 
