@@ -141,6 +141,11 @@ void moeg_kernel_add_weighted(size_t n, const double *g, const double *f, double
     moeg_kernel_best()->add_weighted(n, g, f, y);
 }
 
+void moeg_kernel_ray_gap(const moeg_kernel_ray *ray, double *scratch, double *gap, double *error)
+{
+    moeg_kernel_best()->ray_gap(ray, scratch, gap, error);
+}
+
 const char *moeg_kernel_name(void)
 {
     return moeg_kernel_best()->name;

@@ -123,6 +123,31 @@ void moeg_kernel_softmax(size_t K, double tau, size_t stride, double *a);
 /* y[i] += g[i] f[i] where g[i] is not 0, for i < n, a multiple of MOEG_LANES. */
 void moeg_kernel_add_weighted(size_t n, const double *g, const double *f, double *y);
 
+/* Lines along a star direction (line/ray.h) at one temperature: nodes at offsets past the crossing t, in panels. Loser
+ * j has the term v_j = gate_j decay_j(node) = exp(-(a_k - a_j)/tau) there. */
+typedef struct moeg_kernel_ray {
+    size_t losers, outputs, constants, stride;
+    int loss;                      /* which mixing: of outputs (0) or of losses (1) */
+    size_t nodes, panel;           /* nodes in all, and in a panel */
+    const double *start;           /* (nodes/panel) where panels begin */
+    const double *offset;          /* (nodes) */
+    const double *kronrod, *gauss; /* (nodes) weights, times half the width of the panel */
+    const double *decay;           /* (nodes x losers) exp(-slope_j offset/tau) */
+    const double *crossing;        /* (stride) t */
+    const double *gate;            /* (losers x stride) exp(-slope_j lag_j/tau) */
+    const double *contrast;        /* (losers outputs x stride) f_j - f_k at the crossing */
+    const double *contrast_slope;  /* (losers x outputs) its slope along the ray */
+    const double *residual;        /* (outputs x stride) f_k - m at the crossing */
+    const double *residual_slope;  /* (outputs) */
+    const double *fixed_contrast;  /* (losers x constants) of outputs that are the same all over x */
+    const double *fixed_residual;  /* (constants) */
+    const double *excess;          /* (losers 3 x stride) |f_j - m|^2 - |f_k - m|^2 = sum_p excess_p offset^p: losses */
+} moeg_kernel_ray;
+
+/* gap (stride): the integral of density(t + offset) (l_tau - l_0) over the nodes; error (stride): the sum over panels
+ * of what Kronrod's rule and Gauss's differ by, and rounding. scratch: losers vectors of MOEG_LANES doubles. */
+void moeg_kernel_ray_gap(const moeg_kernel_ray *ray, double *scratch, double *gap, double *error);
+
 /* The name of the instruction set picked: "avx512", "avx2" or "generic". */
 const char *moeg_kernel_name(void);
 
