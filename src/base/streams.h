@@ -6,7 +6,9 @@ enum {
     MOEG_STREAM_LAW = 0,       /* samples of laws: unit = sample */
     MOEG_STREAM_CENTROIDS = 1, /* k-means++ seeding: unit = centroid, draw 0 */
     MOEG_STREAM_COMPONENT = 2, /* component of a mixture's sample: unit = sample, draw 0 */
-    MOEG_STREAM_NOISE = 3      /* noise of a teacher: unit = sample, draw = output */
+    MOEG_STREAM_NOISE = 3,     /* noise of a teacher: unit = sample, draw = output */
+    MOEG_STREAM_LINE = 4,      /* lines: unit = line */
+    MOEG_STREAM_PILOT = 5      /* lines of the pilot: unit = 64 cell + line */
 };
 
 #endif

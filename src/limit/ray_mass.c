@@ -1,0 +1,123 @@
+#include "limit/ray_mass.h"
+
+#include "base/error.h"
+#include "base/normal.h"
+#include "base/tail.h"
+
+#include <float.h>
+#include <math.h>
+
+typedef struct masses {
+    size_t rank, nw;
+    const double *w;
+} masses;
+
+static size_t no_workspace(const void *self, const moeg_ray *ray, size_t stride)
+{
+    (void)self;
+    (void)ray;
+    (void)stride;
+    return 0;
+}
+
+/* From t on, up to where the loser of this rank is w below. */
+static void evaluate_masses(const void *self, const moeg_ray *ray, const moeg_ray_block *block, double *workspace,
+                            double *values, double *errors)
+{
+    const masses *m = self;
+    (void)workspace;
+    for (size_t j = 0; j < m->nw; j++)
+        for (size_t i = 0; i < block->stride; i++) {
+            const double reach = moeg_ray_reach(ray, m->rank, m->w[j], block->lag + i, block->stride) / 2;
+            const double mass = reach > 0 ? moeg_normal_mass(block->t[i] + reach, reach) : 0;
+            values[j * block->stride + i] = mass;
+            errors[j * block->stride + i] = 16 * DBL_EPSILON * mass;
+        }
+}
+
+/* The density at the crossing, over the slope of the pair that ties there. */
+static void evaluate_slope(const void *self, const moeg_ray *ray, const moeg_ray_block *block, double *workspace,
+                           double *values, double *errors)
+{
+    (void)self;
+    (void)workspace;
+    for (size_t i = 0; i < block->stride; i++) {
+        values[i] = moeg_normal_density(block->t[i]) / ray->slope[block->active[i]];
+        errors[i] = 8 * DBL_EPSILON * values[i];
+    }
+}
+
+moeg_status moeg_ray_estimate(const moeg_ray_result *result, size_t count, size_t j, double level, moeg_estimate *out)
+{
+    const double variance = result->covariance[j * count + j], value = result->value[j], error = result->error[j];
+    *out = (moeg_estimate){
+        .value = value,
+        .std_error = sqrt(variance),
+        .lo = value - error,
+        .hi = value + error,
+        .level = level,
+        .quad_error = error,
+        .n = result->lines,
+        .contributing = result->lines,
+        .method = MOEG_METHOD_LINE,
+    };
+    if (result->lines == 1)
+        return MOEG_OK;
+    if (!(result->freedom[j] >= MOEG_ENOUGH_UNITS - 1)) {
+        out->std_error = INFINITY;
+        out->lo = -INFINITY;
+        out->hi = INFINITY;
+        return MOEG_EUNABLE;
+    }
+    const double reach = out->std_error * moeg_tail_student_reach(result->freedom[j], level);
+    out->lo -= reach;
+    out->hi += reach;
+    return MOEG_OK;
+}
+
+/* r = 2: one width at a time, each with its own kinks. */
+static moeg_status expect(const char *function, const moeg_rays *rays, moeg_ray_quantity *quantity, masses *m,
+                          const moeg_sampling *s, moeg_estimate *mass)
+{
+    const double *w = m->w;
+    const size_t nw = m->nw, together = rays->r == 2 ? 1 : nw;
+    moeg_status worst = MOEG_OK;
+    m->nw = quantity->count = together;
+    for (size_t first = 0; first < nw; first += together) {
+        moeg_ray_result result;
+        m->w = w + first;
+        quantity->shift = m->w[0];
+        moeg_status status = moeg_rays_expect(function, rays, quantity, s, &result);
+        if (status < 0)
+            return status;
+        for (size_t j = 0; j < together; j++) {
+            const moeg_status one = moeg_ray_estimate(&result, together, j, s->level, &mass[first + j]);
+            mass[first + j].lo = fmax(mass[first + j].lo, 0);
+            mass[first + j].hi = fmin(mass[first + j].hi, 1);
+            status = status == MOEG_OK ? one : status;
+        }
+        moeg_ray_result_free(&result);
+        worst = worst == MOEG_OK ? status : worst;
+    }
+    return worst;
+}
+
+moeg_status moeg_ray_mass(const char *function, const moeg_rays *rays, size_t rank, size_t nw, const double *w,
+                          const moeg_sampling *s, moeg_estimate *mass)
+{
+    masses m = {.rank = rank, .nw = nw, .w = w};
+    moeg_ray_quantity quantity = {.workspace = no_workspace, .evaluate = evaluate_masses, .self = &m};
+    return expect(function, rays, &quantity, &m, s, mass);
+}
+
+moeg_status moeg_ray_slope(const char *function, const moeg_rays *rays, const moeg_sampling *s, moeg_estimate *slope)
+{
+    const moeg_ray_quantity quantity = {.count = 1, .workspace = no_workspace, .evaluate = evaluate_slope};
+    moeg_ray_result result;
+    const moeg_status status = moeg_rays_expect(function, rays, &quantity, s, &result);
+    if (status < 0)
+        return status;
+    const moeg_status read = moeg_ray_estimate(&result, 1, 0, s->level, slope);
+    moeg_ray_result_free(&result);
+    return status == MOEG_OK ? read : status;
+}

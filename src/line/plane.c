@@ -1,0 +1,162 @@
+/* A row space of two dimensions: for each cell a quadrature over the coordinate y perpendicular to its rays. The
+ * crossings are lines level_j + slope y, so that what is averaged is smooth between their meeting points; there panels
+ * are graded from the width over which it changes. */
+#include "line/sampler.h"
+
+#include "base/error.h"
+#include "base/kernel.h"
+#include "base/memory.h"
+#include "base/normal.h"
+#include "base/quad.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Beyond, the density is 0 in double. */
+static const double EDGE = 38.5;
+/* Widest panel: the density, and crossings as far out as that, are smooth over it. */
+static const double WIDEST = 0.5;
+
+enum { PANEL = 2 * MOEG_QUAD_NODES - 1 };
+
+typedef struct plane {
+    const moeg_ray *ray;
+    const moeg_ray_quantity *quantity;
+    double normal[2]; /* perpendicular to the rays */
+    size_t lines;     /* losers, or twice as many where crossings are shifted too */
+    double *level, *slope;
+    double *kink;
+    size_t kinks;
+    double finest;
+    double *memory;
+    moeg_ray_buffers buffers;
+} plane;
+
+static double crossing_at(const plane *p, double y)
+{
+    double last = -INFINITY;
+    for (size_t j = 0; j < p->ray->losers; j++)
+        last = fmax(last, p->level[j] + p->slope[j] * y);
+    return last;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Where crossings meet: of those that count, near the last one. */
+static void find_kinks(plane *p)
+{
+    const double width = p->quantity->width, near = width > 0 ? 50 * width / p->ray->flattest : INFINITY;
+    double steepest = 0;
+    p->kinks = 0;
+    p->kink[p->kinks++] = -EDGE;
+    for (size_t a = 0; a < p->lines; a++)
+        for (size_t b = 0; b < a; b++) {
+            const double bend = p->slope[a] - p->slope[b], y = (p->level[b] - p->level[a]) / bend;
+            steepest = fmax(steepest, fabs(bend));
+            if (bend != 0 && fabs(y) < EDGE && crossing_at(p, y) - (p->level[a] + p->slope[a] * y) <= near)
+                p->kink[p->kinks++] = y;
+        }
+    p->kink[p->kinks++] = EDGE;
+    qsort(p->kink, p->kinks, sizeof *p->kink, ascending);
+    p->finest = width > 0 && steepest > 0 ? fmin(WIDEST, width / (p->ray->steepest * steepest)) : WIDEST;
+}
+
+static int prepare(const moeg_ray *ray, const moeg_ray_quantity *quantity, plane *p)
+{
+    const size_t J = ray->losers;
+    *p = (plane){.ray = ray, .quantity = quantity, .normal = {-ray->direction[1], ray->direction[0]}};
+    p->lines = quantity->shift > 0 ? 2 * J : J;
+    p->level = moeg_alloc(2 * p->lines, sizeof *p->level);
+    p->kink = moeg_alloc(p->lines * p->lines + 2, sizeof *p->kink);
+    p->memory =
+        moeg_alloc_zero(moeg_ray_layout(ray, quantity, moeg_round_lanes(PANEL), NULL, &p->buffers), sizeof *p->memory);
+    if (p->level == NULL || p->kink == NULL || p->memory == NULL)
+        return 0;
+    p->slope = p->level + p->lines;
+    moeg_ray_layout(ray, quantity, moeg_round_lanes(PANEL), p->memory, &p->buffers);
+    for (size_t j = 0; j < p->lines; j++) {
+        const double *tilt = ray->tilt + 2 * (j % J);
+        p->level[j] = ray->level[j % J] + (j < J ? 0 : quantity->shift / ray->slope[j % J]);
+        p->slope[j] = tilt[0] * p->normal[0] + tilt[1] * p->normal[1];
+    }
+    find_kinks(p);
+    return 1;
+}
+
+static void finish(plane *p)
+{
+    moeg_release(p->level);
+    moeg_release(p->kink);
+    moeg_release(p->memory);
+}
+
+/* Adds the panel [lo, hi], y = anchor + offset: its nodes are the lines of one block. */
+static void add_panel(plane *p, double anchor, double lo, double hi, moeg_ray_result *result)
+{
+    moeg_ray_block *block = &p->buffers.block;
+    const double half = (hi - lo) / 2, middle = (hi + lo) / 2;
+    double kronrod[PANEL], gauss[PANEL];
+    for (size_t i = 0; i < block->stride; i++) {
+        const size_t node = i < PANEL ? i : 0, at = (node + 1) / 2; /* 0, +1, -1, +2, -2, ... */
+        const double y = anchor + (middle + (node % 2 == 1 ? half : -half) * moeg_quad_rule[at].node);
+        block->u[i] = y * p->normal[0];
+        block->u[block->stride + i] = y * p->normal[1];
+        if (i < PANEL) {
+            kronrod[i] = moeg_quad_rule[at].kronrod * half * moeg_normal_density(y);
+            gauss[i] = moeg_quad_rule[at].gauss * half * moeg_normal_density(y);
+        }
+    }
+    moeg_ray_lines(p->ray, block->stride, block->u, block->t, block->lag, block->active);
+    p->quantity->evaluate(p->quantity->self, p->ray, block, p->buffers.scratch, p->buffers.values, p->buffers.errors);
+    for (size_t j = 0; j < p->quantity->count; j++) {
+        double fine = 0, coarse = 0, size = 0;
+        for (size_t i = 0; i < PANEL; i++) {
+            const double value = p->buffers.values[j * block->stride + i];
+            fine += kronrod[i] * value;
+            coarse += gauss[i] * value;
+            size += kronrod[i] * (4 * DBL_EPSILON * fabs(value) + p->buffers.errors[j * block->stride + i]);
+        }
+        result->value[j] += fine;
+        result->error[j] += fabs(fine - coarse) + size;
+    }
+}
+
+/* Panels from a kink outward, to one side (sign) and up to `reach`. */
+static void add_side(plane *p, double kink, double sign, double reach, moeg_ray_result *result)
+{
+    for (double from = 0; from < reach;) {
+        const double width = fmin(fmax(p->finest, from), WIDEST),
+                     to = from + 1.5 * width < reach ? from + width : reach;
+        if (sign > 0)
+            add_panel(p, kink, from, to, result);
+        else
+            add_panel(p, kink, -to, -from, result);
+        from = to;
+    }
+}
+
+moeg_status moeg_rays_plane(const char *function, const moeg_rays *rays, const moeg_ray_quantity *quantity,
+                            moeg_ray_result *result)
+{
+    for (size_t k = 0; k < rays->cells; k++) {
+        plane p;
+        if (!prepare(&rays->ray[k], quantity, &p)) {
+            finish(&p);
+            return moeg_fail_memory(function);
+        }
+        for (size_t i = 0; i + 1 < p.kinks; i++) {
+            const double half = (p.kink[i + 1] - p.kink[i]) / 2;
+            add_side(&p, p.kink[i], 1, half, result);
+            add_side(&p, p.kink[i + 1], -1, half, result);
+        }
+        finish(&p);
+    }
+    result->lines = 1;
+    return MOEG_OK;
+}
