@@ -42,6 +42,12 @@ typedef enum moeg_mixing {
  * that is singular along what is left of them, to rounding). A soft risk far below the hard one is an integral of its
  * own, and keeps its digits.
  *
+ * Asked for by name, LINE also does K > 2: SOFTMAX, an affine router whose rows are all corners of their hull (in the
+ * metric of the law), a Gaussian law, constant or affine experts and a teacher of one such. Lines run along the star
+ * direction of each expert, which meets its cell in one ray [theory: star directions]; along a ray the integral is a
+ * quadrature at any tau, and the error does not grow as tau -> 0. Logits that differ in two dimensions leave one more
+ * quadrature (std_error 0); else units are lines, s->n of them in all, and std_error is that over lines.
+ *
  * Method MC: units are rows; `contributing` of a gap counts the rows with Delta <= 45 tau, which alone feel the
  * temperature. They weigh v = exp(-Delta/tau): fewer than #MOEG_ENOUGH_UNITS of them, or as many as weigh no more than
  * so many equal ones, (sum v)^2 < #MOEG_ENOUGH_UNITS sum v^2, give that gap (and that soft risk) an infinite error bar

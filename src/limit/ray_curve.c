@@ -254,7 +254,8 @@ static moeg_status curve_at_once(const char *function, curve *c, const moeg_samp
                                  moeg_estimate *soft, moeg_estimate *gap, double *gap_covariance)
 {
     const size_t ntau = c->ntau, count = 1 + 2 * ntau;
-    const moeg_ray_quantity quantity = {.count = count, .workspace = workspace, .evaluate = evaluate, .self = c};
+    const moeg_ray_quantity quantity = {
+        .count = count, .workspace = workspace, .evaluate = evaluate, .self = c, .aim = 1, .aims = ntau};
     moeg_ray_result result;
     moeg_status status = moeg_rays_expect(function, &c->risk->rays, &quantity, s, &result);
     if (status < 0)

@@ -31,7 +31,10 @@ static void evaluate_masses(const void *self, const moeg_ray *ray, const moeg_ra
             const double reach = moeg_ray_reach(ray, m->rank, m->w[j], block->lag + i, block->stride) / 2;
             const double mass = reach > 0 ? moeg_normal_mass(block->t[i] + reach, reach) : 0;
             values[j * block->stride + i] = mass;
-            errors[j * block->stride + i] = 16 * DBL_EPSILON * mass;
+            /* Of higher ranks the reach is what is left of lags, right to the rounding of crossings. */
+            const double lost =
+                m->rank > 1 && mass > 0 ? (1 + fabs(block->t[i])) * moeg_normal_density(block->t[i]) : 0;
+            errors[j * block->stride + i] = 16 * DBL_EPSILON * (mass + lost);
         }
 }
 

@@ -127,7 +127,7 @@ moeg_status moeg_ray_risk_init(const char *function, const moeg_moe *moe, const 
     *refusal = refuse(moe, teacher);
     moeg_status status = MOEG_OK;
     if (*refusal == NULL)
-        status = moeg_rays_init(function, moeg_moe_router(moe), NULL, law, &risk->rays, refusal);
+        status = moeg_rays_init(function, moeg_moe_router(moe), law, &risk->rays, refusal);
     if (status != MOEG_OK || *refusal != NULL)
         return status;
     const moeg_frame *frame = &risk->rays.frame;

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "limit/check.h"
 #include "limit/line.h"
+#include "limit/ray_risk.h"
 #include "limit/risk_result.h"
 #include "model/model.h"
 
@@ -56,15 +57,51 @@ static moeg_status run_line(const char *function, const moeg_line_risk *risk, mo
     return status;
 }
 
+static void add_noise(double noise, moeg_estimate *risk)
+{
+    risk->value += noise;
+    risk->lo += noise;
+    risk->hi += noise;
+}
+
+/* LINE by name, where more than one line is needed; `refusal` says why one is not enough. */
+static moeg_status run_rays(const char *function, const char *refusal, const moeg_moe *moe, const moeg_teacher *teacher,
+                            const moeg_law *law, moeg_mixing mixing, size_t ntau, const double *tau,
+                            const moeg_sampling *s, moeg_estimate *hard, moeg_estimate *soft, moeg_estimate *gap,
+                            double *gap_covariance)
+{
+    moeg_ray_risk risk;
+    const char *why;
+    moeg_status status = moeg_ray_risk_init(function, moe, teacher, law, &risk, &why);
+    if (status != MOEG_OK)
+        return status;
+    if (why != NULL)
+        status = moeg_fail(MOEG_EUNSUPPORTED,
+                           "%s: method line does not apply: one line is not enough, as %s; nor are many, as %s",
+                           function, refusal, why);
+    else
+        status = moeg_ray_risk_curve(function, &risk, mixing, ntau, tau, s, hard, soft, gap, gap_covariance);
+    moeg_ray_risk_free(&risk);
+    const double noise = moeg_teacher_noise(teacher);
+    if (status >= 0 && hard != NULL)
+        add_noise(noise, hard);
+    for (size_t t = 0; status >= 0 && soft != NULL && t < ntau; t++)
+        add_noise(noise, &soft[t]);
+    return status;
+}
+
 static moeg_status run(const char *function, const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,
                        moeg_mixing mixing, size_t ntau, const double *tau, const moeg_sampling *s, moeg_estimate *hard,
                        moeg_estimate *soft, moeg_estimate *gap, double *gap_covariance)
 {
     int line;
     moeg_status status = moeg_check_risk(function, moe, teacher, law, mixing, ntau, tau, s);
-    if (status == MOEG_OK)
-        status = moeg_choose_line(function, moeg_line_risk_refusal(moe, teacher, law), s->method, &line);
     if (status != MOEG_OK)
+        return status;
+    const char *refusal = moeg_line_risk_refusal(moe, teacher, law);
+    if (refusal != NULL && s->method == MOEG_METHOD_LINE)
+        return run_rays(function, refusal, moe, teacher, law, mixing, ntau, tau, s, hard, soft, gap, gap_covariance);
+    if ((status = moeg_choose_line(function, refusal, s->method, &line)) != MOEG_OK)
         return status;
     if (!line)
         return moeg_risk_sample(function, 0, moe, teacher, law, mixing, ntau, tau, s, hard, soft, gap, gap_covariance);

@@ -24,17 +24,14 @@ void moeg_rays_free(moeg_rays *rays)
     *rays = (moeg_rays){0};
 }
 
-moeg_status moeg_rays_init(const char *function, const moeg_router *router, const moeg_router *other,
-                           const moeg_law *law, moeg_rays *rays, const char **refusal)
+moeg_status moeg_rays_init(const char *function, const moeg_router *router, const moeg_law *law, moeg_rays *rays,
+                           const char **refusal)
 {
-    const moeg_router *routers[] = {router, other};
     *rays = (moeg_rays){0};
     *refusal = moeg_frame_refusal(router, law);
-    if (*refusal == NULL && other != NULL)
-        *refusal = moeg_frame_refusal(other, law);
     if (*refusal != NULL)
         return MOEG_OK;
-    moeg_status status = moeg_frame_init(function, other == NULL ? 1 : 2, routers, law, &rays->frame);
+    moeg_status status = moeg_frame_init(function, 1, &router, law, &rays->frame);
     if (status != MOEG_OK)
         return status;
     const moeg_frame_logits *logits = &rays->frame.logits[0];
@@ -207,7 +204,8 @@ static moeg_status run_pilot(const char *function, const plan *p, double *memory
                            states + k * p->state);
     for (size_t k = 0; k < cells && status == MOEG_OK; k++)
         spread[k] = 0;
-    for (size_t j = 0; j < count && status == MOEG_OK; j++) {
+    const size_t aim = p->quantity->aim, end = p->quantity->aims > 0 ? aim + p->quantity->aims : count;
+    for (size_t j = aim; j < end && status == MOEG_OK; j++) {
         double size = 0;
         for (size_t k = 0; k < cells; k++)
             size += fabs(states[k * p->state + 1 + j]);

@@ -34,6 +34,7 @@ typedef struct moeg_ray_quantity {
     void (*evaluate)(const void *self, const moeg_ray *ray, const moeg_ray_block *block, double *workspace,
                      double *values, double *errors);
     const void *self;
+    size_t aim, aims; /* the values whose errors lines are dealt out to make small: aims of them from aim on; 0: all */
     /* For the plane alone, r = 2, where the values are smooth but for kinks of a crossing that is shifted by
      * shift/slope_j, and change over lengths of `width`/slope around those; 0: do not. */
     double shift, width;
@@ -47,11 +48,10 @@ typedef struct moeg_ray_result {
     double *freedom;       /* (count): degrees of freedom of each variance (Welch and Satterthwaite) */
 } moeg_ray_result;
 
-/* NULL if every cell of the router has a star and the law is Gaussian, else why not; the rays are made on the way, and
- * with them a frame that holds `other`, a second affine router, unless that is NULL. To be freed with moeg_rays_free(),
- * whatever the refusal. MOEG_ENOMEM, MOEG_ERANGE. */
-moeg_status moeg_rays_init(const char *function, const moeg_router *router, const moeg_router *other,
-                           const moeg_law *law, moeg_rays *rays, const char **refusal);
+/* *refusal: NULL if every cell of the router has a star and the law is Gaussian, else why not; the rays are made on the
+ * way. To be freed with moeg_rays_free(), whatever the refusal. MOEG_ENOMEM, MOEG_ERANGE. */
+moeg_status moeg_rays_init(const char *function, const moeg_router *router, const moeg_law *law, moeg_rays *rays,
+                           const char **refusal);
 void moeg_rays_free(moeg_rays *rays);
 
 /* The expectations. One line is enough for r = 1; r = 2 leaves a quadrature over the other coordinate; else s->n lines

@@ -1,108 +1,269 @@
-/* Masses on rays: the plane by quadrature against 30 digits, more dimensions against sampling, and their spread. */
+/* Masses on rays: the plane by quadrature against 30 digits, more dimensions against sampling, their spread, and their
+ * error bars. */
 #include "limit/ray_mass.h"
 
 #include "limit/problem.h"
 #include "limit/reference.h"
+#include "support/coverage.h"
+#include "support/failing_alloc.h"
 #include "support/random.h"
 
-#include <moegeom/boundary.h>
-#include <moegeom/law.h>
-#include <moegeom/router.h>
-
-static void get(const struct reference *r, const char *of, const char *name, double *out)
+static void copy(const struct reference *r, const char *of, const char *name, double *out)
 {
-    for (size_t i = 0; i < r->parameter_count; i++)
-        if (strcmp(r->parameters[i].of, of) == 0 && strcmp(r->parameters[i].name, name) == 0)
-            memcpy(out, r->parameters[i].values, r->parameters[i].rows * r->parameters[i].cols * sizeof *out);
+    const struct parameter *p = reference_parameter(r, of, name);
+    assert_non_null(p);
+    memcpy(out, p->values, p->rows * p->cols * sizeof *out);
 }
 
-/* Every row that is a gap from the best: BM, BM_2, and the slope of BM. */
+/* Every row that is a gap from the best, BM and BM_2, and the slope of BM: twelve digits, inside the reported error. */
 static void plane_has_the_digits_of_the_reference(void **state)
 {
     (void)state;
     struct reference *r = reference_read("boundary_k3.csv");
     size_t seen = 0;
-    double worst = 0;
     for (size_t row = 0; row < r->row_count; row++) {
-        const char *of = r->field[row][0], *quantity = r->field[row][2];
-        const size_t K = (size_t)atoi(r->field[row][1]);
+        const char *of = reference_text(r, row, "case"), *quantity = reference_text(r, row, "quantity");
         const int rank = strcmp(quantity, "BM") == 0 ? 1 : strcmp(quantity, "BM_2") == 0 ? 2 : 0;
         if (rank == 0 && strcmp(quantity, "SLOPE_BM") != 0)
             continue;
-        double W[10], b[5], mu[2], Sigma[4];
-        get(r, of, "W", W);
-        get(r, of, "b", b);
-        get(r, of, "mu", mu);
-        get(r, of, "Sigma", Sigma);
-        moeg_router *router;
-        moeg_law *law;
+        struct problem p = {.K = (size_t)reference_value(r, row, "K"), .d = 2, .m = 1};
+        copy(r, of, "W", p.W);
+        copy(r, of, "b", p.b);
+        copy(r, of, "mu", p.mean);
+        copy(r, of, "Sigma", p.covariance);
+        problem_build(&p);
         moeg_rays rays;
         const char *refusal;
         moeg_estimate got;
         const moeg_sampling s = moeg_sampling_default();
-        const double w = atof(r->field[row][3]), expected = atof(r->field[row][4]);
-        assert_ok(moeg_router_affine_create(&router, K, 2, W, b));
-        assert_ok(moeg_law_gaussian_create(&law, 2, mu, Sigma));
-        assert_ok(moeg_rays_init("test", router, NULL, law, &rays, &refusal));
+        const double w = (double)reference_value(r, row, "w"), expected = (double)strtold(r->field[row][4], NULL);
+        assert_ok(moeg_rays_init("test", p.router, p.law, &rays, &refusal));
         assert_null(refusal);
         if (rank > 0)
             assert_ok(moeg_ray_mass("test", &rays, (size_t)rank, 1, &w, &s, &got));
         else
             assert_ok(moeg_ray_slope("test", &rays, &s, &got));
-        if (fabs(got.value / expected - 1) > worst)
-            print_message("%s %s %g: %.16g, off %.2g, error %.2g\n", of, quantity, w, got.value, got.value / expected - 1, got.quad_error/expected);
-        worst = fmax(worst, fabs(got.value / expected - 1));
+        assert_relative(got.value, expected, rank > 1 ? 1e-11 : 1e-13);
+        assert_near(got.value, expected, got.quad_error);
+        assert_true(got.std_error == 0 && got.n == 1 && got.lo <= expected && got.hi >= expected);
         seen++;
         moeg_rays_free(&rays);
-        moeg_router_free(router);
-        moeg_law_free(law);
+        problem_free(&p);
     }
-    print_message("%zu rows, worst %.3g\n", seen, worst);
+    assert_int_equal(seen, 70);
     free(r);
 }
 
-static void spread(void **state)
+/* Entries of W and b are N(0, 1/d). */
+enum { K = 8, D = 32 };
+struct setup {
+    moeg_router *router;
+    moeg_law *law;
+    moeg_rays rays;
+};
+
+static void make(uint64_t seed, struct setup *p)
 {
-    (void)state;
-    enum { K = 8, D = 32 };
-    uint64_t seed = 5;
-    for (int trial = 0; trial < 8; trial++) {
     double W[K * D], b[K];
+    const char *refusal;
     for (int i = 0; i < K * D; i++)
         W[i] = next_normal(&seed) / sqrt(D);
     for (int i = 0; i < K; i++)
         b[i] = next_normal(&seed) / sqrt(D);
+    assert_ok(moeg_router_affine_create(&p->router, K, D, W, b));
+    assert_ok(moeg_law_gaussian_create(&p->law, D, NULL, NULL));
+    assert_ok(moeg_rays_init("test", p->router, p->law, &p->rays, &refusal));
+    assert_null(refusal);
+}
+
+static void unmake(struct setup *p)
+{
+    moeg_rays_free(&p->rays);
+    moeg_router_free(p->router);
+    moeg_law_free(p->law);
+}
+
+/* Standard deviation over lines at most 0.7 of the mass, however narrow; inside plain sampling's error where that can
+ * tell; and the mass over its width tends to the slope of the same lines. */
+static void few_lines_see_what_no_sample_can(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 5; seed < 13; seed++) {
+        struct setup p;
+        moeg_estimate line[4], mc[4], slope;
+        moeg_sampling s = moeg_sampling_default();
+        const double w[4] = {1e-300, 1e-9, 1e-2, 0.3};
+        make(seed, &p);
+        s.n = 4096;
+        assert_ok(moeg_ray_mass("test", &p.rays, 1, 4, w, &s, line));
+        assert_ok(moeg_ray_slope("test", &p.rays, &s, &slope));
+        for (int j = 0; j < 4; j++)
+            assert_true(line[j].std_error * 64 <= 0.7 * line[j].value);
+        assert_near(line[0].value / w[0], slope.value, 4 * (line[0].std_error / w[0] + slope.std_error));
+        assert_near(line[1].value / w[1], line[0].value / w[0], 1e-7 * slope.value);
+        s.n = 1 << 16;
+        s.method = MOEG_METHOD_MC;
+        assert_ok(moeg_boundary_mass(p.router, p.law, 4, w, &s, mc));
+        for (int j = 2; j < 4; j++)
+            assert_near(line[j].value, mc[j].value, 4.5 * hypot(line[j].std_error, mc[j].std_error));
+        unmake(&p);
+    }
+}
+
+/* Three and more experts near a tie, against sampling. */
+static void orders_agree_with_sampling(void **state)
+{
+    (void)state;
+    struct setup p;
+    make(77, &p);
+    const double w[2] = {0.4, 1.5};
+    moeg_rays_free(&p.rays);
+    const char *refusal;
+    assert_ok(moeg_rays_init("test", p.router, p.law, &p.rays, &refusal));
+    static double x[40000 * D], gap[40000];
+    assert_ok(moeg_law_sample(p.law, 3, 0, 40000, x));
+    for (size_t rank = 2; rank < 5; rank++) {
+        moeg_estimate line[2];
+        const moeg_sampling s = moeg_sampling_default();
+        assert_ok(moeg_ray_mass("test", &p.rays, rank, 2, w, &s, line));
+        assert_ok(moeg_router_gap(p.router, 40000, x, moeg_gap_order(rank), gap));
+        for (int j = 0; j < 2; j++) {
+            double share = 0;
+            for (size_t i = 0; i < 40000; i++)
+                share += (gap[i] <= w[j]) / 40000.0;
+            assert_near(line[j].value, share, 4.5 * hypot(line[j].std_error, sqrt(share * (1 - share) / 40000)));
+        }
+    }
+    unmake(&p);
+}
+
+/* Four experts at the corners of a tetrahedron under N(0, I_3): every cell alike, the value from very many lines. */
+static moeg_status cover(uint64_t seed, void *user, moeg_estimate *estimates)
+{
+    moeg_sampling s = moeg_sampling_default();
+    const double w[2] = {1e-6, 0.5};
+    s.seed = seed;
+    s.n = 256;
+    s.level = 0.9;
+    s.max_threads = 1;
+    return moeg_ray_mass("test", user, 1, 2, w, &s, estimates);
+}
+
+static void error_bars_are_right(void **state)
+{
+    (void)state;
+    const double W[] = {1, 1, 1, 1, -1, -1, -1, 1, -1, -1, -1.3, 1}, b[] = {0.2, 0, -0.3, 0.1}, w[2] = {1e-6, 0.5};
     moeg_router *router;
     moeg_law *law;
     moeg_rays rays;
     const char *refusal;
-    moeg_estimate line[4], mc[4], slope;
+    moeg_estimate truth[2];
     moeg_sampling s = moeg_sampling_default();
-    const double w[4] = {1e-9, 1e-4, 1e-2, 0.3};
-    assert_ok(moeg_router_affine_create(&router, K, D, W, b));
-    assert_ok(moeg_law_gaussian_create(&law, D, NULL, NULL));
-    assert_ok(moeg_rays_init("test", router, NULL, law, &rays, &refusal));
+    assert_ok(moeg_router_affine_create(&router, 4, 3, W, b));
+    assert_ok(moeg_law_gaussian_create(&law, 3, NULL, NULL));
+    assert_ok(moeg_rays_init("test", router, law, &rays, &refusal));
     assert_null(refusal);
-    assert_ok(moeg_ray_mass("test", &rays, 1, 4, w, &s, line));
-    assert_ok(moeg_ray_slope("test", &rays, &s, &slope));
-    s.n = 1 << 18;
-    s.method = MOEG_METHOD_MC;
-    assert_ok(moeg_boundary_mass(router, law, 4, w, &s, mc));
-    for (int j = 0; j < 4; j++)
-        print_message("w %g: line %.6g +- %.2g (sd %.3f) mc %.6g +- %.2g\n", w[j], line[j].value, line[j].std_error,
-                      line[j].std_error / line[j].value * sqrt(16384), mc[j].value, mc[j].std_error);
-    print_message("slope %g +- %g, mass/w %g\n", slope.value, slope.std_error, line[0].value / w[0] / 2);
+    s.n = 1 << 21;
+    s.seed = 4242;
+    assert_ok(moeg_ray_mass("test", &rays, 1, 2, w, &s, truth));
+    const double truths[] = {truth[0].value, truth[1].value};
+    assert_coverage(cover, &rays, 2, truths, 0.9, 1500, COVERAGE_EXACT);
     moeg_rays_free(&rays);
     moeg_router_free(router);
     moeg_law_free(law);
+}
+
+/* Rows that are no corners, equal rows, masks, and laws and routers without lines. */
+static void what_has_no_rays_says_so(void **state)
+{
+    (void)state;
+    const double inside[] = {1, 0, -1, 1, -1, -1, -0.1, 0}, twins[] = {1, 0, 1, 0, -1, 1},
+                 masks[] = {0, -INFINITY, -INFINITY};
+    const double zero[2] = {0, 0}, singular[4] = {0, 0, 0, 0};
+    moeg_router *router;
+    moeg_law *law, *box, *flat;
+    moeg_rays rays;
+    const char *refusal;
+    assert_ok(moeg_law_gaussian_create(&law, 2, NULL, NULL));
+    assert_ok(moeg_law_gaussian_create(&flat, 2, zero, singular));
+    assert_ok(moeg_law_box_create(&box, 2, (double[]){-1, -1}, (double[]){1, 1}));
+    const struct {
+        size_t K;
+        const double *W, *b;
+        const moeg_law *law;
+        const char *why;
+    } cases[] = {{4, inside, NULL, law, "a cell has no star direction"},
+                 {3, twins, NULL, law, "a cell has no star direction"},
+                 {3, inside, masks, law, "all experts but one are masked"},
+                 {3, inside, NULL, flat, "the logits do not vary"},
+                 {3, inside, NULL, box, "the law is not Gaussian"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_ok(moeg_router_affine_create(&router, cases[i].K, 2, cases[i].W, cases[i].b));
+        assert_ok(moeg_rays_init("test", router, cases[i].law, &rays, &refusal));
+        assert_non_null(refusal);
+        assert_string_equal(refusal, cases[i].why);
+        moeg_rays_free(&rays);
+        moeg_router_free(router);
     }
+    struct setup p;
+    make(5, &p);
+    moeg_sampling s = moeg_sampling_default();
+    moeg_estimate mass;
+    const double w = 0.1;
+    s.n = 15;
+    assert_status(moeg_ray_mass("test", &p.rays, 1, 1, &w, &s, &mass), MOEG_EINVAL,
+                  "n must be at least 2 lines for each of 8 cells, got 15");
+    s.n = 16;
+    assert_int_equal(moeg_ray_mass("test", &p.rays, 1, 1, &w, &s, &mass), MOEG_EUNABLE);
+    assert_true(isinf(mass.std_error) && isfinite(mass.value) && mass.lo == 0 && mass.hi == 1);
+    unmake(&p);
+    moeg_law_free(law);
+    moeg_law_free(flat);
+    moeg_law_free(box);
+}
+
+static moeg_status everything(void *user)
+{
+    const struct setup *p = user;
+    moeg_rays rays;
+    const char *refusal;
+    moeg_estimate mass[2];
+    moeg_sampling s = moeg_sampling_default();
+    const double w[2] = {0.1, 0.2};
+    s.n = 64;
+    s.max_threads = 1;
+    moeg_status status = moeg_rays_init("test", p->router, p->law, &rays, &refusal);
+    if (status == MOEG_OK) {
+        status = moeg_ray_mass("test", &rays, 1, 2, w, &s, mass);
+        moeg_rays_free(&rays);
+    }
+    return status == MOEG_EUNABLE ? MOEG_OK : status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    struct setup p;
+    make(6, &p);
+    assert_true(fail_every_allocation(everything, &p) > 40);
+    unmake(&p);
+    const double W[] = {1, 0, -1, 1, -1, -1};
+    assert_ok(moeg_router_affine_create(&p.router, 3, 2, W, NULL));
+    assert_ok(moeg_law_gaussian_create(&p.law, 2, NULL, NULL));
+    assert_true(fail_every_allocation(everything, &p) > 20);
+    moeg_router_free(p.router);
+    moeg_law_free(p.law);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plane_has_the_digits_of_the_reference),
-        cmocka_unit_test(spread),
+        cmocka_unit_test(few_lines_see_what_no_sample_can),
+        cmocka_unit_test(orders_agree_with_sampling),
+        cmocka_unit_test(error_bars_are_right),
+        cmocka_unit_test(what_has_no_rays_says_so),
+        cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,150 +1,282 @@
-/* Risks on rays: the plane by quadrature against the reference, more dimensions against sampling. */
+/* Risks on rays: the plane by quadrature against the reference, more dimensions against sampling and the leading slope,
+ * their spread and their error bars. */
 #include "limit/ray_risk.h"
 
 #include "limit/problem.h"
 #include "limit/reference.h"
+#include "support/coverage.h"
+#include "support/failing_alloc.h"
 #include "support/random.h"
 
-static void get(const struct reference *r, const char *of, const char *name, double *out)
+static void copy(const struct reference *r, const char *of, const char *name, double *out)
 {
     const struct parameter *p = reference_parameter(r, of, name);
     assert_non_null(p);
     memcpy(out, p->values, p->rows * p->cols * sizeof *out);
 }
 
-static moeg_expert *read_expert(const struct reference *r, const char *of, const char *name)
-{
-    char text[32];
-    double A[2], c;
-    moeg_expert *expert;
-    snprintf(text, sizeof text, "%s_A", name);
-    get(r, of, text, A);
-    snprintf(text, sizeof text, "%s_c", name);
-    get(r, of, text, &c);
-    assert_ok(moeg_expert_affine_create(&expert, 2, 1, A, &c));
-    return expert;
-}
-
+/* The softmax rows of one affine teacher; L_0 and L_tau too. */
 static void plane_has_the_digits_of_the_reference(void **state)
 {
     (void)state;
     struct reference *r = reference_read("gap_k3.csv");
-    double worst = 0;
     size_t seen = 0;
     for (size_t row = 0; row < r->row_count; row++) {
         const char *of = reference_text(r, row, "case");
-        const size_t K = (size_t)reference_value(r, row, "K");
         if (reference_value(r, row, "k") > 1 || reference_parameter(r, of, "m_A") == NULL)
             continue;
-        double W[10], b[5], mu[2], Sigma[4];
-        get(r, of, "W", W);
-        get(r, of, "b", b);
-        get(r, of, "mu", mu);
-        get(r, of, "Sigma", Sigma);
-        moeg_router *router;
-        moeg_law *law;
-        moeg_expert *experts[5], *m = read_expert(r, of, "m");
-        moeg_moe *moe;
-        moeg_teacher *teacher;
-        moeg_ray_risk risk;
-        const char *refusal;
-        for (size_t k = 0; k < K; k++) {
-            char name[32];
-            snprintf(name, sizeof name, "f%zu", k + 1);
-            experts[k] = read_expert(r, of, name);
+        struct problem p = {.K = (size_t)reference_value(r, row, "K"), .d = 2, .m = 1};
+        copy(r, of, "W", p.W);
+        copy(r, of, "b", p.b);
+        copy(r, of, "mu", p.mean);
+        copy(r, of, "Sigma", p.covariance);
+        for (size_t k = 0; k <= p.K; k++) {
+            char name[2][32];
+            snprintf(name[0], sizeof name[0], k < p.K ? "f%zu_A" : "m_A", k + 1);
+            snprintf(name[1], sizeof name[1], k < p.K ? "f%zu_c" : "m_c", k + 1);
+            copy(r, of, name[0], p.A[k]);
+            copy(r, of, name[1], p.c[k]);
         }
-        assert_ok(moeg_router_affine_create(&router, K, 2, W, b));
-        assert_ok(moeg_law_gaussian_create(&law, 2, mu, Sigma));
-        assert_ok(moeg_moe_create(&moe, router, moeg_gate_softmax(), experts));
-        assert_ok(moeg_teacher_expert_create(&teacher, m));
-        assert_ok(moeg_ray_risk_init("test", moe, teacher, law, &risk, &refusal));
-        assert_null(refusal);
+        problem_build(&p);
         const double tau = (double)reference_value(r, row, "tau"), expected = (double)reference_value(r, row, "G");
-        const moeg_mixing mixing = strcmp(reference_text(r, row, "mixing"), "loss") == 0 ? MOEG_MIX_LOSS : MOEG_MIX_OUTPUT;
+        const int loss = strcmp(reference_text(r, row, "mixing"), "loss") == 0;
         moeg_estimate hard, soft, gap;
-        const moeg_sampling s = moeg_sampling_default();
-        assert_ok(moeg_ray_risk_curve("test", &risk, mixing, 1, &tau, &s, &hard, &soft, &gap, NULL));
-        const double off = gap.value / expected - 1;
-        print_message("%s %d %g: %.12g, off %.2g, error %.2g\n", of, mixing, tau, gap.value, off, gap.quad_error / expected);
-        worst = fmax(worst, fabs(off));
+        moeg_sampling s = moeg_sampling_default();
+        s.method = MOEG_METHOD_LINE;
+        assert_ok(moeg_risk_curve(p.moe, p.teacher, p.law, loss ? MOEG_MIX_LOSS : MOEG_MIX_OUTPUT, 1, &tau, &s, &hard,
+                                  &soft, &gap, NULL));
+        /* Loss mixing: O(tau^2), what two sides of O(tau) leave. */
+        assert_relative(gap.value, expected, loss ? fmax(1e-13, 3e-15 / tau) : 1e-13);
+        assert_near(gap.value, expected, gap.quad_error);
+        assert_relative(hard.value, (double)reference_value(r, row, "L0"), 1e-13);
+        assert_relative(soft.value, (double)reference_value(r, row, "Ltau"), 1e-13);
+        assert_true(gap.std_error == 0 && gap.n == 1 && gap.method == MOEG_METHOD_LINE);
         seen++;
-        moeg_ray_risk_free(&risk);
-        moeg_router_free(router);
-        moeg_law_free(law);
-        moeg_moe_free(moe);
-        moeg_teacher_free(teacher);
-        for (size_t k = 0; k < K; k++)
-            moeg_expert_free(experts[k]);
-        moeg_expert_free(m);
+        problem_free(&p);
     }
-    print_message("%zu rows, worst %.3g\n", seen, worst);
+    assert_int_equal(seen, 36);
     free(r);
 }
 
-static void spread(void **state)
+/* W, b and affine experts of N(0, 1/d), one output; m = 0 or another such expert. */
+enum { K = 8, D = 32 };
+struct setup {
+    moeg_law *law;
+    moeg_moe *moe;
+    moeg_teacher *teacher, *noisy;
+};
+
+static moeg_expert *draw_expert(uint64_t *seed, double scale)
+{
+    double A[D], c = scale * next_normal(seed);
+    moeg_expert *expert;
+    for (int i = 0; i < D; i++)
+        A[i] = scale * next_normal(seed);
+    assert_ok(moeg_expert_affine_create(&expert, D, 1, A, &c));
+    return expert;
+}
+
+static void make(uint64_t seed, double teacher, struct setup *p)
+{
+    double W[K * D], b[K];
+    const double scale = 1 / sqrt(D);
+    moeg_router *router;
+    moeg_expert *experts[K + 1];
+    for (int i = 0; i < K * D; i++)
+        W[i] = scale * next_normal(&seed);
+    for (int i = 0; i < K; i++)
+        b[i] = scale * next_normal(&seed);
+    for (int k = 0; k <= K; k++)
+        experts[k] = draw_expert(&seed, k < K ? scale : teacher * scale);
+    assert_ok(moeg_router_affine_create(&router, K, D, W, b));
+    assert_ok(moeg_law_gaussian_create(&p->law, D, NULL, NULL));
+    assert_ok(moeg_moe_create(&p->moe, router, moeg_gate_softmax(), experts));
+    assert_ok(moeg_teacher_expert_create(&p->teacher, experts[K]));
+    assert_ok(moeg_teacher_noise_create(&p->noisy, p->teacher, 0.37));
+    moeg_router_free(router);
+    for (int k = 0; k <= K; k++)
+        moeg_expert_free(experts[k]);
+}
+
+static void unmake(struct setup *p)
+{
+    moeg_law_free(p->law);
+    moeg_moe_free(p->moe);
+    moeg_teacher_free(p->teacher);
+    moeg_teacher_free(p->noisy);
+}
+
+/* m = 0: the spread over lines is 0.67 to 0.86 of the gap at every temperature, and at tau = 1e-12 at most 1.15 times
+ * that at 1e-2. */
+static void spread_does_not_grow_as_tau_falls(void **state)
 {
     (void)state;
-    enum { K = 8, D = 32 };
-    uint64_t seed = 5;
-    for (int trial = 0; trial < 8; trial++) {
-        double W[K * D], b[K], zero[D] = {0};
-        for (int i = 0; i < K * D; i++)
-            W[i] = next_normal(&seed) / sqrt(D);
-        for (int i = 0; i < K; i++)
-            b[i] = next_normal(&seed) / sqrt(D);
-        moeg_router *router;
-        moeg_law *law;
-        moeg_expert *experts[K], *m;
-        moeg_moe *moe;
-        moeg_teacher *teacher;
-        moeg_ray_risk risk;
-        const char *refusal;
-        for (int k = 0; k < K; k++) {
-            double A[D], c = next_normal(&seed) / sqrt(D);
-            for (int i = 0; i < D; i++)
-                A[i] = next_normal(&seed) / sqrt(D);
-            assert_ok(moeg_expert_affine_create(&experts[k], D, 1, A, &c));
-        }
-        assert_ok(moeg_expert_affine_create(&m, D, 1, zero, zero));
-        assert_ok(moeg_router_affine_create(&router, K, D, W, b));
-        assert_ok(moeg_law_gaussian_create(&law, D, NULL, NULL));
-        assert_ok(moeg_moe_create(&moe, router, moeg_gate_softmax(), experts));
-        assert_ok(moeg_teacher_expert_create(&teacher, m));
-        assert_ok(moeg_ray_risk_init("test", moe, teacher, law, &risk, &refusal));
-        assert_null(refusal);
-        enum { NT = 7 };
-        const double tau[NT] = {1, 0.1, 1e-2, 1e-3, 1e-6, 1e-9, 1e-12};
+    enum { NT = 5 };
+    const double tau[NT] = {1e-2, 1e-4, 1e-6, 1e-9, 1e-12};
+    for (uint64_t seed = 5; seed < 13; seed++) {
+        struct setup p;
+        moeg_estimate gap[NT];
         moeg_sampling s = moeg_sampling_default();
-        for (int mix = 0; mix < 2; mix++) {
-            moeg_estimate hard, soft[NT], gap[NT], mhard, msoft[NT], mgap[NT];
-            s.method = MOEG_METHOD_AUTO;
-            s.n = 1 << 14;
-            assert_ok(moeg_ray_risk_curve("test", &risk, (moeg_mixing)mix, NT, tau, &s, &hard, soft, gap, NULL));
-            s.method = MOEG_METHOD_MC;
-            s.n = 1 << 17;
-            moeg_risk_curve(moe, teacher, law, (moeg_mixing)mix, NT, tau, &s, &mhard, msoft, mgap, NULL);
-            print_message("hard %.5g +- %.2g mc %.5g +- %.2g\n", hard.value, hard.std_error, mhard.value, mhard.std_error);
-            for (int t = 0; t < NT; t++)
-                print_message("tau %g: %.6g +- %.2g (sd %.3f, quad %.1g) mc %.6g +- %.2g\n", tau[t], gap[t].value,
-                              gap[t].std_error, gap[t].std_error / fabs(gap[t].value) * sqrt(16384), gap[t].quad_error / fabs(gap[t].value), mgap[t].value,
-                              mgap[t].std_error);
+        s.method = MOEG_METHOD_LINE;
+        s.n = 4096;
+        make(seed, 0, &p);
+        assert_ok(moeg_risk_gap(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, NT, tau, &s, gap));
+        for (int t = 0; t < NT; t++) {
+            assert_true(gap[t].std_error * 64 <= 0.9 * fabs(gap[t].value));
+            assert_true(gap[t].quad_error <= 1e-13 * fabs(gap[t].value));
         }
-        moeg_ray_risk_free(&risk);
-        moeg_router_free(router);
-        moeg_law_free(law);
-        moeg_moe_free(moe);
-        moeg_teacher_free(teacher);
-        for (size_t k = 0; k < K; k++)
-            moeg_expert_free(experts[k]);
-        moeg_expert_free(m);
+        assert_true(gap[4].std_error / fabs(gap[4].value) <= 1.15 * gap[0].std_error / fabs(gap[0].value));
+        assert_near(gap[4].value / tau[4], gap[3].value / tau[3], 1e-6 * fabs(gap[3].value / tau[3]));
+        unmake(&p);
     }
+}
+
+/* Both mixings, all outputs, where a sample can tell; noise in the risks and not in the gap. */
+static void lines_agree_with_sampling(void **state)
+{
+    (void)state;
+    enum { NT = 4 };
+    const double tau[NT] = {2, 0.4, 0.05, 0};
+    for (uint64_t seed = 50; seed < 53; seed++)
+        for (int mix = 0; mix < 2; mix++) {
+            struct setup p;
+            moeg_estimate hard, soft[NT], gap[NT], mc_hard, mc_soft[NT], mc_gap[NT];
+            double covariance[NT * NT];
+            moeg_sampling s = moeg_sampling_default();
+            make(seed, 1, &p);
+            s.method = MOEG_METHOD_LINE;
+            s.n = 2048;
+            assert_ok(
+                moeg_risk_curve(p.moe, p.noisy, p.law, (moeg_mixing)mix, NT, tau, &s, &hard, soft, gap, covariance));
+            s.method = MOEG_METHOD_MC;
+            s.n = 1 << 15;
+            assert_ok(
+                moeg_risk_curve(p.moe, p.noisy, p.law, (moeg_mixing)mix, NT, tau, &s, &mc_hard, mc_soft, mc_gap, NULL));
+            assert_near(hard.value, mc_hard.value, 4.5 * hypot(hard.std_error, mc_hard.std_error));
+            for (int t = 0; t < NT; t++) {
+                assert_near(gap[t].value, mc_gap[t].value, 4.5 * hypot(gap[t].std_error, mc_gap[t].std_error));
+                assert_near(soft[t].value, mc_soft[t].value, 4.5 * hypot(soft[t].std_error, mc_soft[t].std_error));
+                assert_near(covariance[t * NT + t], gap[t].std_error * gap[t].std_error,
+                            1e-12 * covariance[t * NT + t]);
+                assert_near(soft[t].value, hard.value + gap[t].value, 1e-12);
+            }
+            assert_true(gap[3].value == 0 && gap[3].std_error == 0 && gap[3].quad_error == 0);
+            unmake(&p);
+        }
+}
+
+static moeg_status cover(uint64_t seed, void *user, moeg_estimate *estimates)
+{
+    const struct problem *p = user;
+    const double tau[2] = {1e-7, 0.3};
+    moeg_sampling s = moeg_sampling_default();
+    s.method = MOEG_METHOD_LINE;
+    s.seed = seed;
+    s.n = 256;
+    s.level = 0.9;
+    s.max_threads = 1;
+    return moeg_risk_curve(p->moe, p->teacher, p->law, MOEG_MIX_OUTPUT, 2, tau, &s, &estimates[2], NULL, estimates,
+                           NULL);
+}
+
+static void tetrahedron(struct problem *p)
+{
+    const double W[] = {1, 1, 1, 1, -1, -1, -1, 1, -1, -1, -1.3, 1}, b[] = {0.2, 0, -0.3, 0.1};
+    problem_draw(p, 31, 4, 3, 2);
+    memcpy(p->W, W, sizeof W);
+    memcpy(p->b, b, sizeof b);
+    problem_build(p);
+}
+
+static void error_bars_are_right(void **state)
+{
+    (void)state;
+    struct problem p;
+    tetrahedron(&p);
+    moeg_estimate truth[3];
+    const double tau[2] = {1e-7, 0.3};
+    moeg_sampling s = moeg_sampling_default();
+    s.method = MOEG_METHOD_LINE;
+    s.n = 1 << 20;
+    s.seed = 4242;
+    assert_ok(moeg_risk_curve(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 2, tau, &s, &truth[2], NULL, truth, NULL));
+    const double truths[] = {truth[0].value, truth[1].value, truth[2].value};
+    assert_coverage(cover, &p, 3, truths, 0.9, 1500, COVERAGE_EXACT);
+    problem_free(&p);
+}
+
+static void what_has_no_rays_says_so(void **state)
+{
+    (void)state;
+    struct problem p;
+    tetrahedron(&p);
+    moeg_sampling s = moeg_sampling_default();
+    moeg_estimate gap;
+    moeg_teacher *soft;
+    moeg_moe *raw;
+    moeg_expert *experts[4];
+    const double tau = 0.1;
+    s.method = MOEG_METHOD_LINE;
+    for (size_t k = 0; k < 4; k++)
+        experts[k] = problem_expert(&p, k);
+    assert_ok(moeg_moe_create(&raw, p.router, moeg_gate_topk_raw(2), experts));
+    assert_ok(moeg_teacher_moe_create(&soft, p.moe, 0.1));
+    assert_status(moeg_risk_gap(raw, p.teacher, p.law, MOEG_MIX_OUTPUT, 1, &tau, &s, &gap), MOEG_EUNSUPPORTED,
+                  "the gate is not softmax");
+    assert_status(moeg_risk_gap(p.moe, soft, p.law, MOEG_MIX_OUTPUT, 1, &tau, &s, &gap), MOEG_EUNSUPPORTED,
+                  "the teacher is not one affine expert");
+    s.n = 7;
+    assert_status(moeg_risk_gap(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 1, &tau, &s, &gap), MOEG_EINVAL,
+                  "risk_gap: n must be at least 2 lines for each of 4 cells, got 7");
+    s.n = 8;
+    assert_int_equal(moeg_risk_gap(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 1, &tau, &s, &gap), MOEG_EUNABLE);
+    assert_true(isinf(gap.std_error) && isfinite(gap.value));
+    moeg_moe_free(raw);
+    moeg_teacher_free(soft);
+    for (size_t k = 0; k < 4; k++)
+        moeg_expert_free(experts[k]);
+    problem_free(&p);
+}
+
+static moeg_status everything(void *user)
+{
+    const struct problem *p = user;
+    moeg_estimate hard, soft[2], gap[2];
+    double covariance[4];
+    const double tau[2] = {1e-3, 0.3};
+    moeg_sampling s = moeg_sampling_default();
+    s.method = MOEG_METHOD_LINE;
+    s.n = 64;
+    s.max_threads = 1;
+    const moeg_status status =
+        moeg_risk_curve(p->moe, p->teacher, p->law, MOEG_MIX_LOSS, 2, tau, &s, &hard, soft, gap, covariance);
+    return status == MOEG_EUNABLE ? MOEG_OK : status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    struct problem p;
+    tetrahedron(&p);
+    assert_true(fail_every_allocation(everything, &p) > 60);
+    problem_free(&p);
+    const double W[] = {1, 0, -1, 1, -1, -1};
+    problem_draw(&p, 8, 3, 2, 1);
+    memcpy(p.W, W, sizeof W);
+    problem_build(&p);
+    assert_true(fail_every_allocation(everything, &p) > 40);
+    problem_free(&p);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plane_has_the_digits_of_the_reference),
-        cmocka_unit_test(spread),
+        cmocka_unit_test(spread_does_not_grow_as_tau_falls),
+        cmocka_unit_test(lines_agree_with_sampling),
+        cmocka_unit_test(error_bars_are_right),
+        cmocka_unit_test(what_has_no_rays_says_so),
+        cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
