@@ -76,9 +76,8 @@ static moeg_status run_rays(const char *function, const char *refusal, const moe
     if (status != MOEG_OK)
         return status;
     if (why != NULL)
-        status = moeg_fail(MOEG_EUNSUPPORTED,
-                           "%s: method line does not apply: one line is not enough, as %s; nor are many, as %s",
-                           function, refusal, why);
+        status = moeg_fail(MOEG_EUNSUPPORTED, "%s: method line does not apply: %s (nor do many lines: %s)", function,
+                           refusal, why);
     else
         status = moeg_ray_risk_curve(function, &risk, mixing, ntau, tau, s, hard, soft, gap, gap_covariance);
     moeg_ray_risk_free(&risk);
