@@ -238,6 +238,30 @@ static void what_has_no_rays_says_so(void **state)
     problem_free(&p);
 }
 
+static void threads_change_no_bit(void **state)
+{
+    (void)state;
+    struct problem p;
+    tetrahedron(&p);
+    moeg_estimate gap[3][2];
+    const double tau[2] = {1e-3, 0.3};
+    const int threads[] = {1, 2, 5};
+    for (int i = 0; i < 3; i++) {
+        moeg_sampling s = moeg_sampling_default();
+        s.method = MOEG_METHOD_LINE;
+        s.n = 3001;
+        s.max_threads = threads[i];
+        assert_ok(moeg_risk_gap(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 2, tau, &s, gap[i]));
+        for (int t = 0; t < 2; t++) {
+            assert_memory_equal(&gap[i][t].value, &gap[0][t].value, sizeof(double));
+            assert_memory_equal(&gap[i][t].std_error, &gap[0][t].std_error, sizeof(double));
+            assert_memory_equal(&gap[i][t].quad_error, &gap[0][t].quad_error, sizeof(double));
+        }
+    }
+    assert_int_equal(gap[0][0].n, 3001);
+    problem_free(&p);
+}
+
 static moeg_status everything(void *user)
 {
     const struct problem *p = user;
@@ -276,6 +300,7 @@ int main(void)
         cmocka_unit_test(lines_agree_with_sampling),
         cmocka_unit_test(error_bars_are_right),
         cmocka_unit_test(what_has_no_rays_says_so),
+        cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
