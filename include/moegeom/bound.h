@@ -82,7 +82,8 @@ MOEG_EXPORT moeg_status moeg_bound_bounded(const moeg_margin_condition *conditio
  * `hi` is the upper confidence limit: that of the two-sided interval at s->level, so that it is passed with probability
  * (1 - level)/2 only, as far as the normal theory holds. Rules for infinite error bars as in risk.h: of a bound that
  * too few rows feel `hi` is infinite. Under an empirical law `value` is the sum over the data, which bounds their gap
- * whatever the error bar. At tau = 0 and for gates that cannot change, the bound is 0 with the interval [0, 0].
+ * whatever the error bar; its weights count as in risk.h. At tau = 0 and for gates that cannot change, the bound is 0
+ * with the interval [0, 0].
  * @param tau    (ntau), each 0 or in [1e-300, 1e300]
  * @param bound  (ntau)
  * @return as moeg_risk_curve(); #MOEG_EUNSUPPORTED for method LINE. Cost per row O(d^2 + K m d + ntau), for SUBSET
@@ -119,9 +120,9 @@ MOEG_EXPORT moeg_status moeg_bound_holder_moment(const moeg_moe *moe, const moeg
  *
  * @param tau     (ntau), each 0 or in [1e-300, 1e300]
  * @param bound   (ntau), rounded upward; of a canceled run over the rows done
- * @return #MOEG_OK; #MOEG_ECANCELED; #MOEG_EINVAL; #MOEG_EUNSUPPORTED (method LINE); #MOEG_EDOM (fewer experts that are
- *         not masked than the gate's k); #MOEG_ERANGE (logits overflow); #MOEG_ENOMEM; what callbacks return. Cost per
- *         row O(d^2 + K d + ntau). */
+ * @return #MOEG_OK; #MOEG_ECANCELED; #MOEG_EINVAL; #MOEG_EUNSUPPORTED (method LINE, or an empirical law with weights,
+ * of which the inequality does not speak); #MOEG_EDOM (fewer experts that are not masked than the gate's k);
+ * #MOEG_ERANGE (logits overflow); #MOEG_ENOMEM; what callbacks return. Cost per row O(d^2 + K d + ntau). */
 MOEG_EXPORT moeg_status moeg_bound_bernstein(const moeg_router *router, moeg_gate gate, moeg_mixing mixing,
                                              const moeg_law *law, const moeg_output_limits *limits, size_t ntau,
                                              const double *tau, const moeg_sampling *s, double *bound);

@@ -175,7 +175,7 @@ moeg_status moeg_bound_bernstein(const moeg_router *router, moeg_gate gate, moeg
     if (status == MOEG_OK)
         status = moeg_sampling_check(s);
     if (status == MOEG_OK && moeg_law_weights(law) != NULL)
-        status = moeg_fail(MOEG_EUNSUPPORTED, "%s: the law has weights", function);
+        status = moeg_fail(MOEG_EUNSUPPORTED, "%s: the rows of the law have weights", function);
     if (status == MOEG_OK)
         status = moeg_check_pointer(function, "bound", bound);
     if (status == MOEG_OK)

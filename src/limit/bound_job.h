@@ -6,9 +6,9 @@
 
 #include "limit/bound_rows.h"
 
-/* Where the parts of a state begin, in doubles: the moments of `values` variables at 0, the rows that felt each, and
- * the sums of their weights v = exp(-gap/tau) and v^2; its size. Of Q^p, one variable, the rows where Q > 0, and no
- * weights: it weighs by itself. */
+/* Where the parts of a state begin, in doubles: the moments of `values` variables at 0, under an empirical law with
+ * weights w the weighted state; the rows that felt each, and the sums of their v = w exp(-gap/tau) and v^2; its size.
+ * Of Q^p, one variable, the rows where Q > 0, and no sums: it weighs by itself. */
 typedef struct moeg_bound_parts {
     size_t values, felt, weight, size;
 } moeg_bound_parts;

@@ -13,45 +13,76 @@
 #include <math.h>
 #include <string.h>
 
-/* Kish's number of rows that weigh by the variable itself: (sum v)^2/sum v^2 = n/(1 + (M2/n)/mean^2). */
-static uint64_t effective_rows(uint64_t n, double mean, double m2)
+/* What was done: n rows, those of weight 0 not among them; `state` in the
+ * form of equal weights, and Kish's number (sum v)^2/sum v^2 of what the first variable weighs, v = w Q^p. */
+struct done {
+    double *state;
+    uint64_t n;
+    double kish;
+};
+
+/* sum v = W mean, and sum v^2 = sum w^2 (mean_2^2 + scatter), mean_2 and scatter those under the weights w^2. */
+static double kish_number(double units, double mean, double second_mean, double scatter)
 {
-    const double spread = sqrt(m2 / (double)n) / mean;
-    return mean > 0 ? (uint64_t)floor((double)n / (1 + spread * spread) * (1 + 1e-10)) : 0;
+    const double ratio = second_mean / mean, spread = sqrt(scatter) / mean;
+    const double number = units / (ratio * ratio + spread * spread);
+    return number >= 0 ? number : 0; /* 0 for what overflowed, or is 0 */
 }
 
-static moeg_status read_moment(const char *function, const moeg_bound_context *c, const double *state, uint64_t n,
-                               double level, moeg_estimate *out)
+/* A state of equal weights is read as it is. */
+static moeg_status read_done(const char *function, const moeg_job *job, const moeg_partial *partial, double *raw,
+                             struct done *d)
 {
-    if (c->rows->frozen && n > 0) {
-        *out = moeg_support_zero(n, level);
+    const moeg_bound_context *c = moeg_job_get_spec(job)->context;
+    const size_t values = c->parts.values, felt = moeg_moments_size(values);
+    moeg_status status = moeg_partial_state(job, partial, raw);
+    d->n = moeg_partial_units(partial);
+    if (status != MOEG_OK)
+        return status;
+    if (c->rows->weights == NULL) {
+        d->kish = d->n == 0 ? 0 : kish_number((double)d->n, raw[1], raw[1], raw[1 + values] / (double)d->n);
+        memcpy(d->state, raw, c->parts.size * sizeof *raw);
         return MOEG_OK;
     }
-    const double mean = state[1], m2 = state[2];
-    const moeg_support support = {(uint64_t)state[c->parts.felt], n > 0 ? effective_rows(n, mean, m2) : 0};
-    const moeg_status status = moeg_support_estimate(function, "moment", SIZE_MAX, n, mean, m2, support, level, out);
-    if (status != MOEG_EUNABLE || n < MOEG_ENOUGH_UNITS)
-        return status == MOEG_EUNABLE ? moeg_support_unable(function, "moment", 0, NULL, NULL, n, 0) : status;
+    const double units = moeg_weighted_units(raw);
+    d->n = (uint64_t)raw[0];
+    d->kish = d->n == 0 ? 0 : kish_number(units, raw[3], raw[3 + values], raw[3 + 2 * values] / raw[2]);
+    memcpy(d->state + felt, raw + c->parts.felt, 3 * values * sizeof *raw);
+    return moeg_support_unweight(function, values, 0, raw, d->state);
+}
+
+static moeg_status read_moment(const char *function, const moeg_bound_context *c, const struct done *d, double level,
+                               moeg_estimate *out)
+{
+    if (c->rows->frozen && d->n > 0) {
+        *out = moeg_support_zero(d->n, level);
+        return MOEG_OK;
+    }
+    const uint64_t felt = (uint64_t)d->state[moeg_moments_size(1)];
+    const moeg_support support = {felt, (uint64_t)floor(d->kish * (1 + 1e-10))};
+    const moeg_status status =
+        moeg_support_estimate(function, "moment", SIZE_MAX, d->n, d->state[1], d->state[2], support, level, out);
+    if (status != MOEG_EUNABLE || d->n < MOEG_ENOUGH_UNITS)
+        return status == MOEG_EUNABLE ? moeg_support_unable(function, "moment", 0, NULL, NULL, d->n, 0) : status;
     return moeg_fail(MOEG_EUNABLE,
                      "%s: experts differ in %" PRIu64 " of %" PRIu64 " rows, which tell as much as %" PRIu64
                      " of equal weight; fewer than %d do not tell a moment",
-                     function, support.felt, n, support.effective, MOEG_ENOUGH_UNITS);
+                     function, support.felt, d->n, support.effective, MOEG_ENOUGH_UNITS);
 }
 
-static moeg_status read_bounds(const char *function, const moeg_bound_context *c, const double *state, uint64_t n,
-                               double level, moeg_support *support, moeg_estimate *out)
+static moeg_status read_bounds(const char *function, const moeg_bound_context *c, const struct done *d, double level,
+                               moeg_support *support, moeg_estimate *out)
 {
-    const size_t ntau = c->rows->ntau;
-    const double *mean = state + 1, *m2 = mean + ntau;
+    const size_t ntau = c->rows->ntau, felt = moeg_moments_size(ntau);
+    const double *mean = d->state + 1, *m2 = mean + ntau;
     size_t doubtful = ntau;
     moeg_status worst = MOEG_OK;
     for (size_t t = 0; t < ntau; t++) {
-        moeg_status status =
-            moeg_support_read(function, state, c->parts.felt + t, c->parts.weight + 2 * t, n, &support[t]);
-        if (status == MOEG_OK && n > 0 && (c->rows->frozen || c->rows->tau[t] == 0))
-            out[t] = moeg_support_zero(n, level);
+        moeg_status status = moeg_support_read(function, d->state, felt + t, felt + ntau + 2 * t, d->n, &support[t]);
+        if (status == MOEG_OK && d->n > 0 && (c->rows->frozen || c->rows->tau[t] == 0))
+            out[t] = moeg_support_zero(d->n, level);
         else if (status == MOEG_OK)
-            status = moeg_support_estimate(function, "bound", t, n, mean[t], m2[t], support[t], level, &out[t]);
+            status = moeg_support_estimate(function, "bound", t, d->n, mean[t], m2[t], support[t], level, &out[t]);
         if (status < 0)
             return status;
         if (status == MOEG_EUNABLE && doubtful == ntau)
@@ -59,7 +90,7 @@ static moeg_status read_bounds(const char *function, const moeg_bound_context *c
         worst = status == MOEG_OK ? worst : status;
     }
     return worst == MOEG_OK ? MOEG_OK
-                            : moeg_support_unable(function, "bound", ntau, c->rows->tau, support, n, doubtful);
+                            : moeg_support_unable(function, "bound", ntau, c->rows->tau, support, d->n, doubtful);
 }
 
 /* The estimates, one or ntau, of what was done; out is written at the end alone. */
@@ -68,19 +99,21 @@ static moeg_status read_job(const char *function, const moeg_job *job, const moe
 {
     const moeg_bound_context *c = moeg_job_get_spec(job)->context;
     const size_t values = c->parts.values;
-    const uint64_t n = moeg_partial_units(partial);
-    double *state = moeg_alloc(c->parts.size, sizeof *state);
+    double *raw = moeg_alloc(c->parts.size, sizeof *raw);
+    struct done d = {.state = moeg_alloc(moeg_moments_size(values) + 3 * values, sizeof *d.state)};
     moeg_estimate *all = moeg_alloc(values, sizeof *all);
     moeg_support *support = moeg_alloc(values, sizeof *support);
-    moeg_status status = state == NULL || all == NULL || support == NULL ? moeg_fail_memory(function) : MOEG_OK;
+    moeg_status status =
+        raw == NULL || d.state == NULL || all == NULL || support == NULL ? moeg_fail_memory(function) : MOEG_OK;
     if (status == MOEG_OK)
-        status = moeg_partial_state(job, partial, state);
+        status = read_done(function, job, partial, raw, &d);
     if (status == MOEG_OK)
-        status = c->p > 0 ? read_moment(function, c, state, n, level, all)
-                          : read_bounds(function, c, state, n, level, support, all);
+        status =
+            c->p > 0 ? read_moment(function, c, &d, level, all) : read_bounds(function, c, &d, level, support, all);
     if (status >= 0)
         memcpy(out, all, values * sizeof *all);
-    moeg_release(state);
+    moeg_release(raw);
+    moeg_release(d.state);
     moeg_release(all);
     moeg_release(support);
     return status;
@@ -114,8 +147,6 @@ moeg_status moeg_bound_moment(const moeg_moe *moe, const moeg_teacher *teacher, 
         status = moeg_check_temperatures(function, ntau, tau);
     if (status == MOEG_OK)
         status = moeg_sampling_check(s);
-    if (status == MOEG_OK && moeg_law_weights(law) != NULL)
-        status = moeg_fail(MOEG_EUNSUPPORTED, "%s: the law has weights", function);
     if (status == MOEG_OK)
         status = moeg_check_pointer(function, "bound", bound);
     return status == MOEG_OK ? sample(function, moe, teacher, law, mixing, 0, ntau, tau, s, bound) : status;
@@ -130,8 +161,6 @@ moeg_status moeg_bound_holder_moment(const moeg_moe *moe, const moeg_teacher *te
         status = moeg_fail(MOEG_EINVAL, "%s: p must be above 1 and finite, got %g", function, p);
     if (status == MOEG_OK)
         status = moeg_sampling_check(s);
-    if (status == MOEG_OK && moeg_law_weights(law) != NULL)
-        status = moeg_fail(MOEG_EUNSUPPORTED, "%s: the law has weights", function);
     if (status == MOEG_OK)
         status = moeg_check_pointer(function, "moment", moment);
     return status == MOEG_OK ? sample(function, moe, teacher, law, mixing, p, 0, NULL, s, moment) : status;

@@ -105,27 +105,6 @@ static void write_covariance(const moeg_risk_context *c, const double *state, co
         }
 }
 
-/* The state that equal weights would have left with these means and this covariance of them: sums of squares are
- * n (n - 1) times the variances. out may not be in. */
-static moeg_status unweight(const char *function, size_t p, int triangle, const double *in, double *out)
-{
-    double *covariance = moeg_alloc(p, p * sizeof *covariance);
-    if (covariance == NULL)
-        return moeg_fail_memory(function);
-    const double n = in[0], scale = n > 1 ? n * (n - 1) : 0;
-    out[0] = n;
-    if (n > 0) {
-        moeg_weighted_means(p, in, out + 1, covariance);
-        for (size_t i = 0, at = 1 + p; i < p; i++)
-            for (size_t j = triangle ? 0 : i; j <= i; j++, at++)
-                out[at] = n > 1 ? scale * covariance[i * p + j] : 0;
-    } else {
-        memset(out + 1, 0, ((triangle ? moeg_covariance_size(p) : moeg_moments_size(p)) - 1) * sizeof *out);
-    }
-    moeg_release(covariance);
-    return MOEG_OK;
-}
-
 /* The state of a job, in the form of equal weights, with its rows, and how many of equal weight would tell as much. */
 static moeg_status get_state(const char *function, const moeg_risk_context *c, const moeg_job *job,
                              const moeg_partial *partial, double *state, uint64_t *n, uint64_t *effective)
@@ -143,9 +122,9 @@ static moeg_status get_state(const char *function, const moeg_risk_context *c, c
             moeg_partial_count(function, "rows of equal weight", 0, floor(moeg_weighted_units(weighted) * (1 + 1e-10)),
                                0, *n + *n / 1000000, effective);
     if (status == MOEG_OK)
-        status = unweight(function, 1 + c->ntau, 1, weighted, state);
+        status = moeg_support_unweight(function, 1 + c->ntau, 1, weighted, state);
     if (status == MOEG_OK)
-        status = unweight(function, c->ntau, 0, weighted + from.soft, state + to.soft);
+        status = moeg_support_unweight(function, c->ntau, 0, weighted + from.soft, state + to.soft);
     if (status == MOEG_OK)
         memcpy(state + to.felt, weighted + from.felt, 3 * c->ntau * sizeof *state);
     moeg_release(weighted);

@@ -2,9 +2,11 @@
 
 #include "base/error.h"
 #include "base/job.h"
+#include "base/memory.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 /* Kish's number (sum v)^2/sum v^2 of the rows that felt tau: a gap is a sum over weights v = exp(-Delta/tau), and where
  * a few rows hold nearly all of it, normal theory has too little to stand on, however many felt something. The
@@ -72,4 +74,23 @@ moeg_status moeg_support_unable(const char *function, const char *what, size_t n
                      "%s: tau[%zu] = %g is felt by %" PRIu64 " of %" PRIu64 " rows, as much as by %" PRIu64
                      " of equal weight; fewer than %d do not tell a %s",
                      function, doubtful, tau[doubtful], felt.felt, n, felt.effective, MOEG_ENOUGH_UNITS, what);
+}
+
+moeg_status moeg_support_unweight(const char *function, size_t p, int triangle, const double *in, double *out)
+{
+    double *covariance = moeg_alloc(p, p * sizeof *covariance);
+    if (covariance == NULL)
+        return moeg_fail_memory(function);
+    const double n = in[0], scale = n > 1 ? n * (n - 1) : 0;
+    out[0] = n;
+    if (n > 0) {
+        moeg_weighted_means(p, in, out + 1, covariance);
+        for (size_t i = 0, at = 1 + p; i < p; i++)
+            for (size_t j = triangle ? 0 : i; j <= i; j++, at++)
+                out[at] = n > 1 ? scale * covariance[i * p + j] : 0;
+    } else {
+        memset(out + 1, 0, ((triangle ? moeg_covariance_size(p) : moeg_moments_size(p)) - 1) * sizeof *out);
+    }
+    moeg_release(covariance);
+    return MOEG_OK;
 }

@@ -30,4 +30,9 @@ moeg_estimate moeg_support_zero(uint64_t n, double level);
 moeg_status moeg_support_unable(const char *function, const char *what, size_t ntau, const double *tau,
                                 const moeg_support *support, uint64_t n, size_t doubtful);
 
+/* From a weighted state (moeg_weighted_size()) of p variables the state that equal weights would have left with these
+ * means and this covariance of them, or, if not `triangle`, these variances: sums of squares are n (n - 1) times the
+ * variances. out may not be in. MOEG_OK or MOEG_ENOMEM. */
+moeg_status moeg_support_unweight(const char *function, size_t p, int triangle, const double *in, double *out);
+
 #endif

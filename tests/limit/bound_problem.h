@@ -14,6 +14,8 @@ struct bound_problem {
     int masked; /* the expert that is, or -1 */
     moeg_gate gate;
     double x[BOUND_N * BOUND_D];
+    int weighted;
+    double share[BOUND_N]; /* of each row in the data; 0 of some if weighted */
     moeg_law *data;
     moeg_router *router;
     moeg_expert *experts[BOUND_K + 1]; /* The last is the teacher's. */
@@ -118,6 +120,20 @@ static inline moeg_gate bound_gate(struct bound_problem *p)
                        : moeg_gate_subset(k);
 }
 
+/* Every fourth problem has weights, of which every third is 0 but the first. */
+static inline void bound_weights(struct bound_problem *p)
+{
+    double weights[BOUND_N], sum = 0;
+    p->weighted = p->seed % 4 == 2;
+    for (size_t i = 0; i < p->n; i++) {
+        weights[i] = !p->weighted ? 1 : i % 3 == 1 ? 0 : exp(2 * bound_number(p));
+        sum += weights[i];
+    }
+    for (size_t i = 0; i < p->n; i++)
+        p->share[i] = weights[i] / sum;
+    assert_ok(moeg_law_empirical_create(&p->data, p->n, p->d, p->x, p->weighted ? weights : NULL));
+}
+
 static inline void bound_problem_make(struct bound_problem *p, uint64_t seed)
 {
     *p = (struct bound_problem){.seed = 77000 + seed};
@@ -127,7 +143,7 @@ static inline void bound_problem_make(struct bound_problem *p, uint64_t seed)
     p->n = seed % 11 == 0 ? 1 : BOUND_N;
     moeg_law *law = bound_law(p, seed % 4);
     assert_ok(moeg_law_sample(law, seed, 0, p->n, p->x));
-    assert_ok(moeg_law_empirical_create(&p->data, p->n, p->d, p->x, NULL));
+    bound_weights(p);
     moeg_law_free(law);
     bound_router(p);
     p->gate = bound_gate(p);

@@ -66,16 +66,20 @@ static void are_as_defined(void **state)
         for (int mixing = 0; mixing < 2; mixing++) {
             moeg_estimate bound[TAUS], moment;
             real expected[TAUS] = {0}, power = 0;
-            uint64_t felt[TAUS] = {0}, differ = 0;
+            uint64_t felt[TAUS] = {0}, differ = 0, rows = 0;
+            for (size_t i = 0; i < p.n; i++)
+                rows += p.share[i] > 0;
             for (size_t i = 0; i < p.n && mu > 0; i++) {
+                if (p.share[i] == 0)
+                    continue;
                 double row[BOUND_K][BOUND_M];
                 for (size_t k = 0; k < p.K; k++)
                     memcpy(row[k], f[k] + i * p.m, p.m * sizeof(double));
                 const real Q = change_of(&p, (moeg_mixing)mixing, order + i * p.live, row, y + i * p.m);
-                power += powl(Q, 2.385L) / (real)p.n;
+                power += powl(Q, 2.385L) * p.share[i];
                 differ += Q > 0;
                 for (size_t t = 0; t < TAUS; t++) {
-                    expected[t] += taus[t] == 0 ? 0 : (real)mu * Q * expl(-gap[i] / (real)taus[t]) / (real)p.n;
+                    expected[t] += taus[t] == 0 ? 0 : (real)mu * Q * expl(-gap[i] / (real)taus[t]) * p.share[i];
                     felt[t] += gap[i] <= 45 * taus[t];
                 }
             }
@@ -85,17 +89,68 @@ static void are_as_defined(void **state)
             for (size_t t = 0; t < TAUS; t++) {
                 /* Exponents of 745 epsilon. */
                 assert_near(bound[t].value, (double)expected[t], 2000 * EPS * (double)expected[t] + DBL_TRUE_MIN);
-                assert_int_equal(bound[t].n, p.n);
-                assert_int_equal(bound[t].contributing, mu == 0 || taus[t] == 0 ? p.n : felt[t]);
+                assert_int_equal(bound[t].n, rows);
+                assert_int_equal(bound[t].contributing, mu == 0 || taus[t] == 0 ? rows : felt[t]);
                 assert_true(bound[t].std_error >= 0 && (status == MOEG_EUNABLE || isfinite(bound[t].hi)));
             }
             status = moeg_bound_holder_moment(p.moe, p.teacher, p.data, (moeg_mixing)mixing, 2.385, &s, &moment);
             assert_true(status == MOEG_OK || status == MOEG_EUNABLE);
             assert_relative(moment.value, (double)power, 200 * EPS);
-            assert_int_equal(moment.contributing, mu == 0 ? p.n : differ);
+            assert_int_equal(moment.contributing, mu == 0 ? rows : differ);
         }
         bound_problem_free(&p);
     }
+}
+
+/* Rows with weights: those of weight 0 are as if they were not there; equal weights are none; and error bars are those
+ * of weighted means. */
+static void weights_count(void **state)
+{
+    (void)state;
+    enum { N = 400 };
+    struct bound_problem p;
+    moeg_law *law, *rows;
+    double x[N * BOUND_D], weights[N], equal[N];
+    const double tau[2] = {0.5, 2.385};
+    const moeg_sampling s = moeg_sampling_default();
+    moeg_estimate all[3], some[3];
+    bound_problem_make(&p, 3);
+    assert_ok(moeg_law_gaussian_create(&law, p.d, NULL, NULL));
+    assert_ok(moeg_law_sample(law, 1, 0, N, x));
+    for (size_t i = 0; i < N; i++) {
+        weights[i] = i < N / 2 ? 0.7 : 0;
+        equal[i] = 0.3;
+    }
+    for (int kind = 0; kind < 2; kind++) {
+        const size_t n = kind == 0 ? N / 2 : N;
+        assert_ok(moeg_law_empirical_create(&rows, n, p.d, x, NULL));
+        assert_ok(moeg_bound_moment(p.moe, p.teacher, rows, MOEG_MIX_LOSS, 2, tau, &s, some));
+        assert_ok(moeg_bound_holder_moment(p.moe, p.teacher, rows, MOEG_MIX_LOSS, 1.3, &s, some + 2));
+        moeg_law_free(rows);
+        assert_ok(moeg_law_empirical_create(&rows, N, p.d, x, kind == 0 ? weights : equal));
+        assert_ok(moeg_bound_moment(p.moe, p.teacher, rows, MOEG_MIX_LOSS, 2, tau, &s, all));
+        assert_ok(moeg_bound_holder_moment(p.moe, p.teacher, rows, MOEG_MIX_LOSS, 1.3, &s, all + 2));
+        moeg_law_free(rows);
+        for (size_t t = 0; t < 3; t++) {
+            assert_relative(all[t].value, some[t].value, 100 * EPS);
+            assert_relative(all[t].std_error, some[t].std_error, 1000 * EPS);
+            assert_relative(all[t].hi, some[t].hi, 1000 * EPS);
+            assert_int_equal(all[t].n, n);
+            assert_int_equal(all[t].contributing, some[t].contributing);
+        }
+    }
+    /* Two rows that hold nearly all the weight tell nothing. */
+    for (size_t i = 0; i < N; i++)
+        weights[i] = i < 2 ? 1 : 1e-9;
+    assert_ok(moeg_law_empirical_create(&rows, N, p.d, x, weights));
+    assert_status(moeg_bound_moment(p.moe, p.teacher, rows, MOEG_MIX_LOSS, 2, tau, &s, all), MOEG_EUNABLE,
+                  "of equal weight; fewer than 30 do not tell a bound");
+    assert_status(moeg_bound_holder_moment(p.moe, p.teacher, rows, MOEG_MIX_LOSS, 1.3, &s, all + 2), MOEG_EUNABLE,
+                  "experts differ in 400 of 400 rows");
+    assert_true(isinf(all[0].hi) && isinf(all[2].hi));
+    moeg_law_free(rows);
+    moeg_law_free(law);
+    bound_problem_free(&p);
 }
 
 /* x uniform in (-1, 1), s = x, f = x and -x, m = 0: Q = 8 x^2, so that E Q^p = 8^p/(2 p + 1), and E Q exp(-|x|/tau) is
@@ -384,13 +439,10 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(are_as_defined),
-        cmocka_unit_test(error_bars),
-        cmocka_unit_test(bits_do_not_depend_on_threads),
-        cmocka_unit_test(no_false_bound),
-        cmocka_unit_test(refuses_what_does_not_fit),
-        cmocka_unit_test(overflow_is_named),
-        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(are_as_defined),    cmocka_unit_test(weights_count),
+        cmocka_unit_test(error_bars),        cmocka_unit_test(bits_do_not_depend_on_threads),
+        cmocka_unit_test(no_false_bound),    cmocka_unit_test(refuses_what_does_not_fit),
+        cmocka_unit_test(overflow_is_named), cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
