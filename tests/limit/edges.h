@@ -1,11 +1,8 @@
-/* Small problems of every kind of law, router, gate and expert, at the edges of what is defined; and the means that
- * their risks are, by the definitions, in long double. Logits and outputs are the library's: model's tests check them.
- */
+/* Small problems of every kind of law, router and expert, at the edges of what is defined. */
 #ifndef MOEG_TESTS_LIMIT_EDGES_H
 #define MOEG_TESTS_LIMIT_EDGES_H
 
 #include "limit/problem.h"
-#include "model/subsets.h"
 
 enum { EDGE_K = 5, EDGE_D = 3, EDGE_M = 2, EDGE_N = 40, EDGE_H = 3 };
 enum edge_law { GAUSSIAN, MIXTURE, BOX, MARGIN, EMPIRICAL, CALLBACK_LAW, LAWS };

@@ -2,7 +2,7 @@
  * masks, temperatures, logits and widths from 1e-300 to 1e300. A sampled number is the mean of its definition over the
  * rows, or the documented error; its error bar is there where enough rows felt something, infinite elsewhere, and never
  * around a false zero. */
-#include "limit/edges.h"
+#include "limit/edges_rows.h"
 
 static const double TINY = 0x1p-990, HUGE_SCALE = 0x1p990; /* 1e-298 and 1e298 */
 
@@ -22,143 +22,6 @@ static const struct edge edges[] = {
     {"least logits", 4, 3, EDGE_N, TINY, NO_TIE, NO_MASK},
 };
 enum { EDGES = sizeof edges / sizeof *edges };
-
-/* Rows of the law as jobs draw them, with all that the definitions speak of. */
-struct rows {
-    size_t K, n;
-    double x[EDGE_N * EDGE_D], a[EDGE_N * EDGE_K], margin[EDGE_N];
-    double f[EDGE_K][EDGE_N * EDGE_M], y[EDGE_N * EDGE_M];
-};
-
-static void rows_make(const struct edge_problem *p, uint64_t seed, struct rows *r)
-{
-    r->K = p->logits.edge.K;
-    r->n = p->logits.edge.n;
-    assert_ok(moeg_law_sample(p->law, seed, 0, r->n, r->x));
-    assert_ok(moeg_router_logits(p->router, r->n, r->x, r->a));
-    assert_ok(moeg_router_margin(p->router, r->n, r->x, r->margin));
-    for (size_t k = 0; k < r->K; k++) {
-        const moeg_status status = moeg_expert_forward(p->experts[k], r->n, r->x, r->f[k]);
-        if (k == 1 && p->logits.edge.mask == SOME_MASK)
-            memset(r->f[k], 0, sizeof r->f[k]);
-        else
-            assert_ok(status);
-    }
-    assert_ok(moeg_teacher_mean(p->teacher, 0, r->n, r->x, r->y));
-}
-
-static size_t finite_logits(size_t K, const double *a)
-{
-    size_t finite = 0;
-    for (size_t k = 0; k < K; k++)
-        finite += a[k] != -INFINITY;
-    return finite;
-}
-
-/* a_(rank) - a_(rank + 1), +inf past the last. */
-static long double gap_after(size_t K, const double *a, size_t rank)
-{
-    if (rank >= finite_logits(K, a))
-        return INFINITY;
-    const unsigned upper = top_set(K, a, rank) & ~top_set(K, a, rank - 1), both = top_set(K, a, rank + 1);
-    const unsigned lower = both & ~top_set(K, a, rank);
-    return (long double)a[__builtin_ctz(upper)] - a[__builtin_ctz(lower)];
-}
-
-/* What decides whether a row feels the temperature. */
-static long double deciding_gap(moeg_gate gate, size_t K, const double *a)
-{
-    if (gate.kind == MOEG_GATE_TOPK_RENORM && gate.k == 1)
-        return INFINITY;
-    return gap_after(K, a, gate.kind == MOEG_GATE_SUBSET ? gate.k : 1);
-}
-
-/* Hard gates g(0) and changes c = g(tau) - g(0) of a row; a winner's change is what the others have. */
-static void changes(moeg_gate gate, size_t K, const double *a, double tau, long double *hard, long double *change)
-{
-    const int is_subset = gate.kind == MOEG_GATE_SUBSET;
-    const size_t k = is_subset ? gate.k : 1;
-    const unsigned winners = top_set(K, a, k);
-    for (size_t j = 0; j < K; j++) {
-        hard[j] = winners >> j & 1 ? 1.0L / (long double)k : 0;
-        change[j] = 0;
-    }
-    if (tau == 0)
-        return;
-    if (is_subset) {
-        const subsets s = enumerate_subsets(K, a, k, tau);
-        for (size_t j = 0; j < K; j++)
-            change[j] = (winners >> j & 1 ? -s.change[j] : s.change[j]) / (long double)k;
-        return;
-    }
-    const size_t best = (size_t)__builtin_ctz(winners);
-    const unsigned chosen = gate.k == 0 ? ~0u : top_set(K, a, gate.k);
-    const unsigned mixed = gate.kind == MOEG_GATE_TOPK_RENORM ? chosen : ~0u;
-    long double others = 0;
-    for (size_t j = 0; j < K; j++)
-        if (j != best && mixed >> j & 1)
-            others += change[j] = expl(((long double)a[j] - a[best]) / tau);
-    for (size_t j = 0; j < K; j++)
-        change[j] = chosen >> j & 1 ? (j == best ? -others : change[j]) / (1 + others) : 0;
-}
-
-/* Means over the rows, and the sizes of the terms that they were added from. */
-struct expected {
-    long double hard, soft, gap, size;
-    uint64_t felt;
-    double v, squares; /* of exp(-Delta/tau) */
-};
-
-static void add_row(const struct rows *r, size_t i, moeg_gate gate, moeg_mixing mixing, double tau, struct expected *e)
-{
-    const double *a = r->a + i * r->K;
-    long double hard[EDGE_K], change[EDGE_K];
-    changes(gate, r->K, a, tau, hard, change);
-    for (size_t j = 0; j < EDGE_M; j++) {
-        long double h = 0, D = 0, size = 0;
-        const long double y = r->y[i * EDGE_M + j];
-        for (size_t k = 0; k < r->K; k++) {
-            const long double f = r->f[k][i * EDGE_M + j], loss = (f - y) * (f - y);
-            h += hard[k] * f;
-            D += change[k] * f;
-            size += fabsl(change[k] * f);
-            if (mixing == MOEG_MIX_LOSS) {
-                e->hard += hard[k] * loss;
-                e->soft += (hard[k] + change[k]) * loss;
-                e->gap += change[k] * loss;
-                e->size += fabsl(change[k]) * loss;
-            }
-        }
-        if (mixing == MOEG_MIX_OUTPUT) {
-            e->hard += (h - y) * (h - y);
-            e->soft += (h + D - y) * (h + D - y);
-            e->gap += D * (D + 2 * (h - y));
-            e->size += size * (size + 2 * fabsl(h - y));
-        }
-    }
-}
-
-/* Rows beyond 45 tau are left at their hard risk under a sampled law. */
-static struct expected expect(const struct rows *r, moeg_gate gate, moeg_mixing mixing, double tau, int is_empirical)
-{
-    struct expected e = {0};
-    for (size_t i = 0; i < r->n; i++) {
-        const long double margin = deciding_gap(gate, r->K, r->a + i * r->K);
-        const int felt = tau > 0 && (double)margin <= 45 * tau;
-        add_row(r, i, gate, mixing, felt || is_empirical ? tau : 0, &e);
-        if (felt) {
-            const double v = (double)expl(-margin / tau);
-            e.felt++;
-            e.v += v;
-            e.squares += v * v;
-        }
-    }
-    e.hard /= (long double)r->n;
-    e.soft /= (long double)r->n;
-    e.gap /= (long double)r->n;
-    e.size /= (long double)r->n;
-    return e;
-}
 
 /* Whether there is an error bar, and is all in order with it. */
 static void check_bar(const moeg_estimate *e, int has_bar, uint64_t n, uint64_t contributing)
@@ -224,6 +87,34 @@ static void check_risks(const struct edge_problem *p, const struct rows *r, enum
     check_status_at(status, is_unable ? MOEG_EUNABLE : MOEG_OK, "fe", "risk_curve", __FILE__, __LINE__);
 }
 
+/* dG/dtau against a central difference of the sums in log tau, with h = 2^-20: off by h^2 (gap/tau)^3/6, and 1e-16/h.
+ */
+static void check_derivatives(const struct edge_problem *p, const struct rows *r, enum edge_law law, moeg_gate gate,
+                              moeg_mixing mixing, uint64_t seed)
+{
+    const double h = 0x1p-20, scale = p->logits.edge.scale, tau[3] = {0.37 * scale, 1e300, 0.021 * scale};
+    moeg_estimate derivative[3];
+    moeg_sampling s = moeg_sampling_default();
+    s.n = r->n;
+    s.seed = seed;
+    moeg_moe *moe;
+    assert_ok(moeg_moe_create(&moe, p->router, gate, p->experts));
+    const moeg_status status = moeg_risk_derivative(moe, p->teacher, p->law, mixing, 3, tau, &s, derivative);
+    moeg_moe_free(moe);
+    if (status == MOEG_EDOM)
+        return; /* as the gaps, which are checked before */
+    assert_true(status == MOEG_OK || status == MOEG_EUNABLE);
+    for (size_t t = 0; t < 3; t++) {
+        const int is_empirical = law == EMPIRICAL;
+        const struct expected below = expect(r, gate, mixing, tau[t] / (1 + h), is_empirical);
+        const struct expected above =
+            expect(r, gate, mixing, tau[t] == 1e300 ? tau[t] : tau[t] * (1 + h), is_empirical);
+        const double rise = (double)(above.gap - below.gap) / (tau[t] == 1e300 ? log1p(h) : 2 * log1p(h));
+        assert_near(derivative[t].value * tau[t], rise, 1e-4 * (double)above.size + DBL_MIN);
+        assert_true(derivative[t].lo <= derivative[t].value && derivative[t].value <= derivative[t].hi);
+    }
+}
+
 static void check_all_gates(const struct edge_problem *p, enum edge_law law, int is_callback, uint64_t seed)
 {
     const size_t K = p->logits.edge.K;
@@ -234,8 +125,10 @@ static void check_all_gates(const struct edge_problem *p, enum edge_law law, int
     rows_make(p, seed, &r);
     for (size_t g = 0; g < sizeof gates / sizeof *gates; g++)
         for (int mixing = 0; mixing < 2; mixing++)
-            if (gates[g].k <= K)
+            if (gates[g].k <= K) {
                 check_risks(p, &r, law, is_callback, gates[g], (moeg_mixing)mixing, seed);
+                check_derivatives(p, &r, law, gates[g], (moeg_mixing)mixing, seed);
+            }
 }
 
 static void risks_are_means_of_their_definitions(void **state)

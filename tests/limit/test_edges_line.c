@@ -228,6 +228,27 @@ static void logits_that_tie_everywhere(void **state)
         }
 }
 
+/* Every bound on a gap that cannot be is 0. */
+static void check_bounds_of_one(const struct problem *p)
+{
+    const double tau[] = {0.37, 0, 1e300};
+    const moeg_output_limits limits = {.B = 2.385, .M = 1.1, .noise = 0.4};
+    const moeg_margin_condition condition = {.C = 0.7, .alpha = 1, .t0 = INFINITY};
+    const moeg_gate gate = moeg_gate_softmax();
+    const moeg_sampling s = moeg_sampling_default();
+    moeg_estimate moment[3], holder, derivative;
+    double bounded[3], bernstein[3];
+    assert_ok(moeg_bound_bounded(&condition, gate, MOEG_MIX_LOSS, 1, &limits, 3, tau, bounded));
+    assert_ok(moeg_bound_bernstein(p->router, gate, MOEG_MIX_LOSS, p->law, &limits, 3, tau, &s, bernstein));
+    assert_ok(moeg_bound_moment(p->moe, p->teacher, p->law, MOEG_MIX_LOSS, 3, tau, &s, moment));
+    assert_ok(moeg_bound_holder_moment(p->moe, p->teacher, p->law, MOEG_MIX_LOSS, 2, &s, &holder));
+    assert_ok(moeg_risk_derivative(p->moe, p->teacher, p->law, MOEG_MIX_LOSS, 1, tau, &s, &derivative));
+    for (size_t t = 0; t < 3; t++)
+        assert_true(bounded[t] == 0 && bernstein[t] == 0 && moment[t].value == 0 && moment[t].hi == 0);
+    assert_true(holder.value == 0 && holder.hi == 0);
+    assert_true(derivative.value == 0 && derivative.lo == 0 && derivative.hi == 0);
+}
+
 /* One expert: no line is needed, or wanted. */
 static void one_expert(void **state)
 {
@@ -245,6 +266,7 @@ static void one_expert(void **state)
             assert_memory_equal(&soft[t].std_error, &hard.std_error, sizeof hard.std_error);
         }
     }
+    check_bounds_of_one(&p);
     s.method = MOEG_METHOD_LINE;
     assert_status(moeg_risk_gap(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 3, tau, &s, gap), MOEG_EUNSUPPORTED,
                   "risk_gap: method line does not apply: there is but one expert");
