@@ -125,6 +125,21 @@ void moeg_kernel_gather(size_t n, const uint32_t *place, const double *in, doubl
     moeg_kernel_best()->gather(n, place, in, out);
 }
 
+void moeg_kernel_ranks(size_t K, size_t ranks, size_t stride, const double *a, uint32_t *index)
+{
+    moeg_kernel_best()->ranks(K, ranks, stride, a, index);
+}
+
+void moeg_kernel_rest(size_t K, size_t ranks, size_t stride, uint32_t *index)
+{
+    moeg_kernel_best()->rest(K, ranks, stride, index);
+}
+
+size_t moeg_kernel_chain(size_t K, size_t k)
+{
+    return MOEG_LANES * (K + 2) * ((k < K - k ? k : K - k) + 1);
+}
+
 void moeg_kernel_mix(const moeg_kernel_mixture *mixture, size_t first, size_t count, double tau, double *largest,
                      double *gap, double *soft)
 {

@@ -97,22 +97,44 @@ void moeg_kernel_losers(size_t k, size_t n, const uint32_t *best, const double *
 /* out[i] = in[place[i]]. */
 void moeg_kernel_gather(size_t n, const uint32_t *place, const double *in, double *out);
 
-/* A block of rows, each with its best expert and the other experts, its losers, in ascending order. */
+/* index[r * stride + i] = the expert of rank r + 1 in unit i, r < ranks <= K, of logits a (K x stride) that are finite
+ * or -inf: the larger first, ties in the order of the index. In other units numbers below K without meaning. */
+void moeg_kernel_ranks(size_t K, size_t ranks, size_t stride, const double *a, uint32_t *index);
+
+/* The experts that are not among these, ascending, to the rows ranks .. K - 1 of index ((K + 1) x stride), the last of
+ * which is left undefined. Of units without meaning numbers below K again. */
+void moeg_kernel_rest(size_t K, size_t ranks, size_t stride, uint32_t *index);
+
+/* How the gates of a mixture come about. Terms of a softmax over the best expert, whose own is 1, and the others; the
+ * changes of those of SUBSET, of whose K experts the k winners stand first; or what stands in `gate`. */
+typedef enum moeg_kernel_gates { MOEG_KERNEL_SOFTMAX, MOEG_KERNEL_SUBSET, MOEG_KERNEL_GIVEN } moeg_kernel_gates;
+
+/* A block of rows, each with its experts in an order of its own. */
 typedef struct moeg_kernel_mixture {
-    size_t losers, m, stride;
+    moeg_kernel_gates gates;
+    size_t experts;   /* that have a gate: but for the best (SOFTMAX), or all */
+    size_t contrasts; /* that have a contrast; if fewer, all from the last of them on share its */
+    size_t winners;   /* k of SUBSET */
+    size_t m, stride;
     int loss;               /* which mixing: of outputs (0) or of losses (1) */
-    int exact;              /* whether gates below e^-700 matter */
-    const double *below;    /* (losers x stride) a_k - a_best, <= 0 or -inf */
-    const double *contrast; /* (losers m x stride) f_k - f_best, or of losses (losers x stride) |f_k - y|^2 - hard */
-    const double *residual; /* (m x stride) f_best - y; not for losses */
-    const double *hard;     /* (stride) |residual|^2 */
-    double *gate;           /* (losers x stride) scratch */
+    int exact;              /* whether gates of SOFTMAX below e^-700 matter */
+    const double *below;    /* (experts x stride) <= 0 or -inf: a_k - a_best; SUBSET a_(k) - a_i, then a_j - a_(k+1) */
+    const double *margin;   /* (stride) a_(k) - a_(k+1): SUBSET, GIVEN */
+    const double *contrast; /* (contrasts m x stride) what a gate adds to D; of losses (contrasts x stride) */
+    const double *residual; /* (m x stride) of the hard gates' output, h - y; not for losses */
+    const double *hard;     /* (stride) the hard risk */
+    double *gate;           /* (experts x stride) scratch, if not GIVEN */
+    double *chain;          /* moeg_kernel_chain() doubles of scratch: SUBSET */
 } moeg_kernel_mixture;
 
+/* (K + 2)(min(k, K - k) + 1) vectors. */
+size_t moeg_kernel_chain(size_t K, size_t k);
+
 /* Risks of rows first .. first + count - 1 at a temperature tau > 0; both numbers multiples of MOEG_LANES. With
- * v_k = exp(below_k/tau) and D = sum_k v_k contrast_k/(1 + sum_k v_k): of outputs gap = D.(D + 2 residual) and
- * soft = |residual + D|^2, of losses gap = D and soft = hard + D, which loses nothing: soft is at least hard/K.
- * largest[i] = max_k v_k = exp(-margin/tau). largest (count), gap (count), soft (count) start at row `first`. */
+ * D = sum_k g_k contrast_k: of outputs gap = D.(D + 2 residual) and soft = |residual + D|^2, of losses gap = D and
+ * soft = hard + D. The gates g_k are v_k/(1 + sum_j v_j), v_k = exp(below_k/tau) (SOFTMAX: hard + D loses nothing, as
+ * it is at least hard/K); the probability that k changes sides, over k (SUBSET; binomial coefficient(K, k) below
+ * 1e300); GIVEN. largest[i] = exp(-margin/tau). largest (count), gap (count), soft (count) start at row `first`. */
 void moeg_kernel_mix(const moeg_kernel_mixture *mixture, size_t first, size_t count, double tau, double *largest,
                      double *gap, double *soft);
 

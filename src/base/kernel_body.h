@@ -16,20 +16,17 @@
 enum { VECTOR_LANES = 8, ROWS = 8, VECTORS = 3 };
 #define LANE_NUMBERS ((words){0, 1, 2, 3, 4, 5, 6, 7})
 #define FMA_REALS(a, b, c) _mm512_fmadd_pd(a, b, c)
-#define MAX_REALS(a, b) _mm512_max_pd(a, b)
 #define MULTIPLY_LOW(a, b) ((words)_mm512_mul_epu32((__m512i)(a), (__m512i)(b)))
 #elif defined(__AVX2__)
 #include <immintrin.h>
 enum { VECTOR_LANES = 4, ROWS = 4, VECTORS = 3 };
 #define LANE_NUMBERS ((words){0, 1, 2, 3})
 #define FMA_REALS(a, b, c) _mm256_fmadd_pd(a, b, c)
-#define MAX_REALS(a, b) _mm256_max_pd(a, b)
 #define MULTIPLY_LOW(a, b) ((words)_mm256_mul_epu32((__m256i)(a), (__m256i)(b)))
 #else
 enum { VECTOR_LANES = 2, ROWS = 4, VECTORS = 2 };
 #define LANE_NUMBERS ((words){0, 1})
 #define FMA_REALS(a, b, c) ((a) * (b) + (c))
-#define MAX_REALS(a, b) select_reals((words)((a) > (b)), a, b)
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #define MULTIPLY_LOW(a, b) ((words)_mm_mul_epu32((__m128i)(a), (__m128i)(b)))
@@ -63,6 +60,21 @@ static inline reals select_reals(words mask, reals a, reals b)
 {
     return (reals)(((words)a & mask) | ((words)b & ~mask));
 }
+
+/* The larger and the smaller of two numbers; the second of them, where one is NaN or both are zeros. */
+#if defined(__AVX512F__)
+#define LARGER(a, b) ((reals)_mm512_max_pd((__m512d)(a), (__m512d)(b)))
+#define SMALLER(a, b) ((reals)_mm512_min_pd((__m512d)(a), (__m512d)(b)))
+#elif defined(__AVX2__)
+#define LARGER(a, b) ((reals)_mm256_max_pd((__m256d)(a), (__m256d)(b)))
+#define SMALLER(a, b) ((reals)_mm256_min_pd((__m256d)(a), (__m256d)(b)))
+#elif defined(__SSE2__)
+#define LARGER(a, b) ((reals)_mm_max_pd((__m128d)(a), (__m128d)(b)))
+#define SMALLER(a, b) ((reals)_mm_min_pd((__m128d)(a), (__m128d)(b)))
+#else
+#define LARGER(a, b) select_reals((words)((a) > (b)), a, b)
+#define SMALLER(a, b) select_reals((words)((a) < (b)), a, b)
+#endif
 
 /* The words of Philox4x32-10 of units first .. first + n - 1, n <= TILE: word0 and word1 hold w0 + 2^32 w1 and
  * w2 + 2^32 w3. A word of 32 bits stands in the low half of its 64-bit lane. */
@@ -178,11 +190,11 @@ static inline reals mark_overflows(reals s)
     return FMA_REALS(REALS(0.0), s, s);
 }
 
-/* relu_lane() of a vector: 0 v + max(v, 0) is 0 where v is negative or -0, and NaN where it is not finite, as MAX_REALS
+/* relu_lane() of a vector: 0 v + max(v, 0) is 0 where v is negative or -0, and NaN where it is not finite, as LARGER
  * gives its second argument for NaN and for two zeros. */
 static inline reals relu_reals(reals v)
 {
-    return FMA_REALS(REALS(0.0), v, MAX_REALS(v, REALS(0.0)));
+    return FMA_REALS(REALS(0.0), v, LARGER(v, REALS(0.0)));
 }
 
 /* The numbers of one affine map, for the functions below: out[k, i] over columns of x. */
@@ -321,6 +333,7 @@ static int kernel_top2(size_t K, size_t stride, const double *a, uint32_t *best,
 
 #include "base/kernel_gap.h"
 #include "base/kernel_mixture.h"
+#include "base/kernel_rank.h"
 #include "base/kernel_ray.h"
 #include "base/kernel_sums.h"
 #define LIST_ACTIVATION(name) kernel_##name,
@@ -347,6 +360,8 @@ const moeg_kernel_table MOEG_KERNEL_TABLE = {
     .winners = kernel_winners,
     .losers = kernel_losers,
     .gather = kernel_gather,
+    .ranks = kernel_ranks,
+    .rest = kernel_rest,
     .mix = kernel_mix,
     .softmax = kernel_softmax,
     .add_weighted = kernel_add_weighted,

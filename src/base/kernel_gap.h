@@ -2,20 +2,6 @@
 #ifndef MOEG_BASE_KERNEL_GAP_H
 #define MOEG_BASE_KERNEL_GAP_H
 
-#if defined(__AVX512F__)
-#define LARGER(a, b) ((reals)_mm512_max_pd((__m512d)(a), (__m512d)(b)))
-#define SMALLER(a, b) ((reals)_mm512_min_pd((__m512d)(a), (__m512d)(b)))
-#elif defined(__AVX2__)
-#define LARGER(a, b) ((reals)_mm256_max_pd((__m256d)(a), (__m256d)(b)))
-#define SMALLER(a, b) ((reals)_mm256_min_pd((__m256d)(a), (__m256d)(b)))
-#elif defined(__SSE2__)
-#define LARGER(a, b) ((reals)_mm_max_pd((__m128d)(a), (__m128d)(b)))
-#define SMALLER(a, b) ((reals)_mm_min_pd((__m128d)(a), (__m128d)(b)))
-#else
-#define LARGER(a, b) select_reals((words)((a) > (b)), a, b)
-#define SMALLER(a, b) select_reals((words)((a) > (b)), b, a)
-#endif
-
 enum { GAP_VECTORS = 2 };
 
 /* `vectors` vectors of units, a constant. The `held` largest values so far stand in order; a new one moves down past

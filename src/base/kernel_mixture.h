@@ -24,31 +24,110 @@ static void kernel_gather(size_t n, const uint32_t *restrict place, const double
         out[i] = in[place[i]];
 }
 
-/* The terms v_k of a tile into `gate`, 1/(1 + their sum) into scale. `exact` is a constant: the kernel's exp ends at
- * -708; where sums are exact, the subnormal tail comes from the library's. */
+/* exp(below_k/tau) of a tile into `gate`. `exact` is a constant: the kernel's exp ends at -708; where sums are exact,
+ * the subnormal tail comes from the library's. */
+static inline __attribute__((always_inline)) void evaluate_terms(int exact, const moeg_kernel_mixture *x, size_t k,
+                                                                 size_t first, size_t count, double tau)
+{
+    const double inverse = 1 / tau;
+    const double *restrict below = x->below + k * x->stride + first;
+    double *restrict gate = x->gate + k * x->stride + first;
+    for (size_t i = 0; exact && i < count; i++)
+        gate[i] = below[i] / tau < -700 ? exp(below[i] / tau) : exp_lane(below[i] / tau);
+    for (size_t i = 0; !exact && i < count; i++)
+        gate[i] = exp_lane(below[i] * inverse);
+}
+
+/* SOFTMAX: the terms v_k into `gate`, 1/(1 + their sum) into scale. */
 static inline __attribute__((always_inline)) void evaluate_gates(int exact, const moeg_kernel_mixture *x, size_t first,
                                                                  size_t count, double tau, double *restrict scale,
                                                                  double *restrict largest)
 {
-    const double inverse = 1 / tau;
     for (size_t i = 0; i < count; i++) {
         scale[i] = 1;
         largest[i] = 0;
     }
-    for (size_t k = 0; k < x->losers; k++) {
-        const double *restrict below = x->below + k * x->stride + first;
-        double *restrict gate = x->gate + k * x->stride + first;
-        for (size_t i = 0; exact && i < count; i++)
-            gate[i] = below[i] / tau < -700 ? exp(below[i] / tau) : exp_lane(below[i] / tau);
+    for (size_t k = 0; k < x->experts; k++) {
+        evaluate_terms(exact, x, k, first, count, tau);
+        const double *restrict gate = x->gate + k * x->stride + first;
         for (size_t i = 0; i < count; i++) {
-            const double v = exact ? gate[i] : exp_lane(below[i] * inverse);
-            gate[i] = v;
-            scale[i] += v;
-            largest[i] = v > largest[i] ? v : largest[i];
+            scale[i] += gate[i];
+            largest[i] = gate[i] > largest[i] ? gate[i] : largest[i];
         }
     }
     for (size_t i = 0; i < count; i++)
         scale[i] = 1 / scale[i];
+}
+
+/* The experts without a contrast of their own add to the last one. */
+static void pool_gates(const moeg_kernel_mixture *x, size_t first, size_t count)
+{
+    for (size_t k = x->contrasts; k < x->experts; k++) {
+        double *restrict pool = x->gate + (x->contrasts - 1) * x->stride + first;
+        const double *restrict gate = x->gate + k * x->stride + first;
+        for (size_t i = 0; i < count; i++)
+            pool[i] += gate[i];
+    }
+}
+
+/* SUBSET, a vector of rows whose terms v (winners) and u (losers) stand in `gate` [theory: gates]. With winners that
+ * are gone less losers that have come = r, from r = 0 to r = 0:
+ *
+ *     F_r <- F_r + rho v F_{r-1} (winner),    F_r <- F_r + u F_{r+1} (loser),
+ *
+ * and B the same from the other end. Leaves in `gate` x sum_r F_r B_{r+-1}, x = rho v or u; returns k B_0, over which
+ * these are the changes of the gates. */
+static reals change_sides(const moeg_kernel_mixture *x, size_t i, reals rho)
+{
+    const size_t K = x->experts, k = x->winners, depth = k < K - k ? k : K - k, width = depth + 1;
+    reals *back = (reals *)x->chain, *F = back + (K + 1) * width;
+    for (size_t r = 0; r < width; r++)
+        F[r] = back[K * width + r] = REALS(r == 0 ? 1.0 : 0.0);
+    for (size_t e = K; e-- > k;) {
+        const reals odds = *(const reals *)(x->gate + e * x->stride + i), *after = back + (e + 1) * width;
+        reals *B = back + e * width;
+        B[0] = after[0];
+        for (size_t r = 0; r < depth; r++)
+            B[r + 1] = FMA_REALS(odds, after[r], after[r + 1]);
+    }
+    for (size_t e = k; e-- > 0;) {
+        reals *odds = (reals *)(x->gate + e * x->stride + i), *B = back + e * width;
+        const reals *after = back + (e + 1) * width;
+        *odds *= rho;
+        B[depth] = after[depth];
+        for (size_t r = 0; r < depth; r++)
+            B[r] = FMA_REALS(*odds, after[r + 1], after[r]);
+    }
+    for (size_t e = 0; e < K; e++) {
+        reals *gate = (reals *)(x->gate + e * x->stride + i), sum = REALS(0.0);
+        const reals *B = back + (e + 1) * width, odds = *gate;
+        for (size_t r = 0; r < depth; r++)
+            sum = e < k ? FMA_REALS(F[r], B[r + 1], sum) : FMA_REALS(F[r + 1], B[r], sum);
+        for (size_t r = depth; e < k && r > 0; r--)
+            F[r] = FMA_REALS(odds, F[r - 1], F[r]);
+        for (size_t r = 0; e >= k && r < depth; r++)
+            F[r] = FMA_REALS(odds, F[r + 1], F[r]);
+        *gate = odds * sum;
+    }
+    return REALS((double)k) * back[0];
+}
+
+/* SUBSET, or gates that are GIVEN: exp(-margin/tau) into largest, and the factor of `gate` into scale. */
+static void evaluate_subsets(const moeg_kernel_mixture *x, size_t first, size_t count, double tau,
+                             double *restrict scale, double *restrict largest)
+{
+    const double inverse = 1 / tau;
+    const double *restrict margin = x->margin + first;
+    for (size_t i = 0; i < count; i++) {
+        largest[i] = exp_lane(-margin[i] * inverse);
+        scale[i] = 1;
+    }
+    if (x->gates == MOEG_KERNEL_GIVEN)
+        return;
+    for (size_t k = 0; k < x->experts; k++)
+        evaluate_terms(0, x, k, first, count, tau);
+    for (size_t i = 0; i < count; i += VECTOR_LANES)
+        *(reals *)(scale + i) = 1 / change_sides(x, first + i, *(const reals *)(largest + i));
 }
 
 /* D of `outputs` outputs, a constant, from output j on; one vector of rows. */
@@ -58,7 +137,7 @@ static inline __attribute__((always_inline)) void mix_outputs(int outputs, const
     reals mixed[MIXED];
     for (int o = 0; o < outputs; o++)
         mixed[o] = REALS(0.0);
-    for (size_t k = 0; k < x->losers; k++) {
+    for (size_t k = 0; k < x->contrasts; k++) {
         const reals gate = *(const reals *)(x->gate + k * x->stride + i);
         const double *contrast = x->contrast + (k * x->m + j) * x->stride + i;
         for (int o = 0; o < outputs; o++)
@@ -82,10 +161,13 @@ static void mix_tile(const moeg_kernel_mixture *x, size_t first, size_t count, d
                      double *soft)
 {
     _Alignas(64) double scale[TILE];
-    if (x->exact)
+    if (x->gates != MOEG_KERNEL_SOFTMAX)
+        evaluate_subsets(x, first, count, tau, scale, largest);
+    else if (x->exact)
         evaluate_gates(1, x, first, count, tau, scale, largest);
     else
         evaluate_gates(0, x, first, count, tau, scale, largest);
+    pool_gates(x, first, count);
     for (size_t i = 0; i < count; i += VECTOR_LANES) {
         const reals inverse = *(const reals *)(scale + i);
         reals g = REALS(0.0), s = REALS(0.0);

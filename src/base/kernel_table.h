@@ -34,6 +34,8 @@ typedef struct moeg_kernel_table {
     void (*losers)(size_t k, size_t n, const uint32_t *best, const double *a, const double *next, const double *winner,
                    double *out);
     void (*gather)(size_t n, const uint32_t *place, const double *in, double *out);
+    void (*ranks)(size_t K, size_t ranks, size_t stride, const double *a, uint32_t *index);
+    void (*rest)(size_t K, size_t ranks, size_t stride, uint32_t *index);
     void (*mix)(const moeg_kernel_mixture *mixture, size_t first, size_t count, double tau, double *largest,
                 double *gap, double *soft);
     void (*softmax)(size_t K, double tau, size_t stride, double *a);

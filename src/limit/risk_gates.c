@@ -1,143 +1,230 @@
-/* Rows of the gates TOPK_RENORM, TOPK_RAW and SUBSET: the plain loops. With h = sum_k g_k(0) f_k the hard output,
- * phi_k = f_k - h, r = h - y, c = g(tau) - g(0) without cancellation, and s = sum_k c_k (0 but for TOPK_RAW, whose
- * gates lose what the experts left out have):
+/* What the gates make of the rows: the order of the experts, what each contrasts with, and the hard risk.
  *
- *   output mixing:  D = sum_k c_k phi_k + s h,   hard = |r|^2,   gap = D.(D + 2 r),   soft = |r + D|^2
- *   loss mixing:    l_k = |f_k - y|^2,   hard = sum_k g_k(0) l_k,   gap = sum_k c_k (l_k - |r|^2) + s (hard + sigma^2)
+ * With h = sum_k g_k(0) f_k the hard output, f_best but for SUBSET, and r = h - y, a row's risk moves by what the gates
+ * g(tau) - g(0) add. Output mixing: D = sum_k g_k delta_k, where
  *
- * in the last of which |r|^2 may stand for hard, as s = 0 where they differ; sigma^2 is the teacher's noise, which all
- * the l_k have besides. */
+ *     SOFTMAX, TOPK_RENORM   delta_k = f_k - h            of all but the best
+ *     TOPK_RAW               delta_k = f_k - h            of rank 2 .. k,    - h of those left out, whose share is lost
+ *     SUBSET                 delta_k = f_k - h of losers, h - f_k of winners; g_k is the share that changes sides
+ *
+ * hard = |r|^2, gap = D.(D + 2 r). Loss mixing: gap = sum_k g_k e_k, where with l_k = |f_k - y|^2 e_k = l_k - |r|^2,
+ * of those left out - (hard + noise), of winners of SUBSET |r|^2 - l_k; there hard = |r|^2 + sum_winners |delta_k|^2/k.
+ */
 #include "limit/risk_job.h"
 
+#include "base/kernel.h"
 #include "model/model.h"
 
 #include <math.h>
+#include <string.h>
 
-/* r and, in r->below, h; in r->contrast phi, 0 where an expert is masked. The hard gates stand in r->gate. */
-static void centre_outputs(const moeg_risk_context *c, moeg_risk_rows *r)
+/* Whether binomial coefficient(K, k) may stand in a double, with room for what it is multiplied by. */
+static int fits_double(size_t K, size_t k)
 {
-    const size_t stride = r->stride;
-    for (size_t j = 0; j < c->m; j++)
-        for (size_t i = 0; i < stride; i++) {
-            double h = 0;
-            /* Left out where the gate is 0, not multiplied by it: there f may have overflowed. */
-            for (size_t k = 0; k < c->K; k++)
-                if (r->gate[k * stride + i] != 0)
-                    h += r->gate[k * stride + i] * r->outputs[(k * c->m + j) * stride + i];
-            for (size_t k = 0; k < c->K; k++) {
-                const size_t at = (k * c->m + j) * stride + i;
-                r->contrast[at] = r->logits[k * stride + i] == -INFINITY ? 0 : r->outputs[at] - h;
-            }
-            r->below[j * stride + i] = h;
-            r->residual[j * stride + i] = h - r->target[j * stride + i];
-        }
+    double coefficient = 1;
+    for (size_t j = 0; j < k && coefficient < 1e300; j++)
+        coefficient *= (double)(K - j) / (double)(j + 1);
+    return coefficient < 1e300;
 }
 
-/* |r|^2, and for loss mixing what the active experts scatter around h; in r->excess then l_k - |r|^2. */
-static void evaluate_hard(const moeg_risk_context *c, moeg_risk_rows *r)
+void moeg_risk_set_terms(moeg_risk_context *c)
 {
-    const size_t stride = r->stride;
-    for (size_t i = 0; i < stride; i++) {
-        double hard = 0, scatter = 0;
-        for (size_t j = 0; j < c->m; j++)
-            hard += r->residual[j * stride + i] * r->residual[j * stride + i];
-        for (size_t k = 0; k < c->K && c->mixing == MOEG_MIX_LOSS; k++) {
-            double square = 0, excess = 0;
-            for (size_t j = 0; j < c->m; j++) {
-                const double phi = r->contrast[(k * c->m + j) * stride + i];
-                square += phi * phi;
-                excess += phi * (phi + 2 * r->residual[j * stride + i]);
-            }
-            scatter += r->gate[k * stride + i] * square;
-            r->excess[k * stride + i] = excess;
-        }
-        r->values[i] = hard + scatter;
+    const size_t K = c->K, k = c->gate.k;
+    c->ranked = c->gate.kind != MOEG_GATE_SOFTMAX || c->slope;
+    c->by_rows = c->slope;
+    switch (c->gate.kind) {
+    case MOEG_GATE_SOFTMAX:
+        c->terms = c->contrasts = K - 1;
+        break;
+    case MOEG_GATE_TOPK_RENORM:
+        c->terms = c->contrasts = k - 1;
+        break;
+    case MOEG_GATE_TOPK_RAW:
+        c->terms = K - 1;
+        c->contrasts = k < K ? k : K - 1;
+        break;
+    case MOEG_GATE_SUBSET:
+        c->terms = c->contrasts = K;
+        c->by_rows |= c->exact || !fits_double(K, k < K - k ? k : K - k);
+        break;
     }
 }
 
-/* Gap and soft risk of unit i from the changes of its gates, whose sum stands in r->spare. */
-static void mix_row(const moeg_risk_context *c, const moeg_risk_rows *r, size_t i, double *gap, double *soft)
+/* Winners of SUBSET, whose terms count what goes; how many ranks are before the first term; the contrasts that are not
+ * shared. */
+static size_t winners_of(const moeg_risk_context *c)
 {
-    const size_t stride = r->stride;
-    const double lost = r->spare[i];
-    *gap = *soft = 0;
-    if (c->mixing == MOEG_MIX_LOSS) {
-        for (size_t k = 0; k < c->K; k++)
-            *gap += r->gate[k * stride + i] * r->excess[k * stride + i];
-        *gap += lost * (r->values[i] + c->noise);
-        *soft = r->values[i] + *gap;
+    return c->gate.kind == MOEG_GATE_SUBSET ? c->gate.k : 0;
+}
+
+static size_t skipped_of(const moeg_risk_context *c)
+{
+    return c->gate.kind == MOEG_GATE_SUBSET ? 0 : 1;
+}
+
+static size_t own_of(const moeg_risk_context *c)
+{
+    const int shares = c->gate.kind == MOEG_GATE_TOPK_RAW && c->gate.k < c->K;
+    return c->contrasts - (shares ? 1 : 0);
+}
+
+/* What experts index[i] have, less `base` or, if `sign` is negative, the negative of that, to `out` in the order of
+ * place. What an expert has stands `step` after what the one before has; -inf less whatever it may be stays -inf. */
+static void place_difference(moeg_risk_rows *r, int sign, size_t step, const uint32_t *index, const double *a,
+                             const double *base, double *out)
+{
+    moeg_kernel_winners(step, r->stride, index, a, r->spare);
+    for (size_t i = 0; sign < 0 && i < r->stride; i++)
+        r->spare[i] = base[i] - r->spare[i];
+    for (size_t i = 0; sign > 0 && i < r->stride; i++)
+        r->spare[i] = r->spare[i] == -INFINITY ? -INFINITY : r->spare[i] - base[i];
+    moeg_kernel_gather(r->stride, r->place, r->spare, out);
+}
+
+/* Experts by rank, as far as the gate asks for it; and the logits of the terms. */
+static void arrange_logits(const moeg_risk_context *c, moeg_risk_rows *r)
+{
+    const size_t K = c->K, k = c->gate.k, stride = r->stride, winners = winners_of(c);
+    const size_t ranks = c->gate.kind == MOEG_GATE_SOFTMAX ? 1 : winners > 0 && k < K ? k + 1 : k;
+    moeg_kernel_ranks(K, ranks, stride, r->logits, r->index);
+    if (c->gate.kind != MOEG_GATE_TOPK_RENORM)
+        moeg_kernel_rest(K, ranks, stride, r->index);
+    moeg_kernel_winners(stride, stride, r->index + (winners > 0 ? k - 1 : 0) * stride, r->logits, r->winner);
+    for (size_t q = 0; q < c->terms; q++) {
+        if (q == winners && winners > 0)
+            moeg_kernel_winners(stride, stride, r->index + k * stride, r->logits, r->winner);
+        place_difference(r, q < winners ? -1 : 1, stride, r->index + (q + skipped_of(c)) * stride, r->logits, r->winner,
+                         r->below + q * stride);
+    }
+    moeg_kernel_gather(stride, r->place, r->margin, r->apart);
+}
+
+/* Output j of the hard gates in r->winner. */
+static void find_hard_output(const moeg_risk_context *c, moeg_risk_rows *r, size_t j)
+{
+    const size_t stride = r->stride, step = c->m * stride;
+    const double *f = r->outputs + j * stride, share = 1 / (double)c->gate.k;
+    moeg_kernel_winners(step, stride, r->index, f, r->winner);
+    if (c->gate.kind != MOEG_GATE_SUBSET)
         return;
-    }
-    for (size_t j = 0; j < c->m; j++) {
-        double D = lost * r->below[j * stride + i];
-        for (size_t k = 0; k < c->K; k++)
-            D += r->gate[k * stride + i] * r->contrast[(k * c->m + j) * stride + i];
-        const double residual = r->residual[j * stride + i], error = residual + D;
-        *gap += D * (D + 2 * residual);
-        *soft += error * error;
+    for (size_t i = 0; i < stride; i++)
+        r->winner[i] *= share;
+    for (size_t q = 1; q < c->gate.k; q++) {
+        moeg_kernel_winners(step, stride, r->index + q * stride, f, r->spare);
+        for (size_t i = 0; i < stride; i++)
+            r->winner[i] += share * r->spare[i];
     }
 }
 
-/* tau dG/dtau of unit i: with c' = tau dc/dtau in the place of c, of output mixing 2 D'.(D + r), D + r being what the
- * soft output is off the mean; of loss mixing, which is linear in c, the gap's own sum. */
-static double slope_row(const moeg_risk_context *c, const moeg_risk_rows *r, size_t i)
+void moeg_risk_arrange_ranks(const moeg_risk_context *c, moeg_risk_rows *r)
+{
+    const size_t stride = r->stride, step = c->m * stride;
+    const size_t winners = winners_of(c), skipped = skipped_of(c), own = own_of(c);
+    arrange_logits(c, r);
+    for (size_t j = 0; j < c->m; j++) {
+        const double *target = r->target + j * stride;
+        find_hard_output(c, r, j);
+        for (size_t q = 0; q < own; q++)
+            place_difference(r, q < winners ? -1 : 1, step, r->index + (q + skipped) * stride, r->outputs + j * stride,
+                             r->winner, r->contrast + q * step + j * stride);
+        for (size_t i = 0; i < stride; i++)
+            r->spare[i] = r->winner[i] - target[i];
+        moeg_kernel_gather(stride, r->place, r->spare, r->residual + j * stride);
+        for (size_t i = 0; i < stride; i++)
+            r->spare[i] = -r->winner[i];
+        if (own < c->contrasts)
+            moeg_kernel_gather(stride, r->place, r->spare, r->contrast + own * step + j * stride);
+    }
+}
+
+/* Adds what a contrast makes of the risk with a full gate: of a winner of SUBSET -|delta|^2 + 2 delta.r. */
+static void add_excess(const moeg_risk_context *c, const moeg_risk_rows *r, size_t q, double *restrict excess)
 {
     const size_t stride = r->stride;
-    const double lost = r->spare[i], losing = r->winner[i];
-    double slope = 0;
-    if (c->mixing == MOEG_MIX_LOSS) {
-        for (size_t k = 0; k < c->K; k++)
-            slope += r->slope[k * stride + i] * r->excess[k * stride + i];
-        return slope + losing * (r->values[i] + c->noise);
-    }
+    const double sign = q < winners_of(c) ? -1 : 1;
+    memset(excess, 0, stride * sizeof *excess);
     for (size_t j = 0; j < c->m; j++) {
-        double D = lost * r->below[j * stride + i], moving = losing * r->below[j * stride + i];
-        for (size_t k = 0; k < c->K; k++) {
-            const double contrast = r->contrast[(k * c->m + j) * stride + i];
-            D += r->gate[k * stride + i] * contrast;
-            moving += r->slope[k * stride + i] * contrast;
-        }
-        slope += 2 * moving * (D + r->residual[j * stride + i]);
-    }
-    return slope;
-}
-
-/* A temperature: the changes of the gates in r->gate, then row by row. */
-static void evaluate_temperature(const moeg_risk_context *c, moeg_risk_rows *r, size_t t)
-{
-    const size_t at = c->order[t], stride = r->stride;
-    const double tau = c->tau[at];
-    double *gap = r->values + (1 + at) * stride, *soft = r->soft + at * stride;
-    if (tau > 0)
-        moeg_deviation_block(c->gate, c->K, stride, r->logits, tau, r->gate, r->spare, r->scratch);
-    if (tau > 0 && c->slope)
-        moeg_slope_block(c->gate, c->K, stride, r->logits, tau, r->slope, r->winner, r->scratch);
-    r->felt[t] = 0;
-    for (size_t i = 0; i < stride; i++) {
-        const int felt = tau > 0 && r->margin[i < r->n ? i : r->n - 1] <= MOEG_FELT * tau;
-        const int summed = felt || (tau > 0 && c->exact);
-        gap[i] = 0;
-        soft[i] = r->values[i];
-        if (summed && c->slope)
-            gap[i] = slope_row(c, r, i);
-        else if (summed)
-            mix_row(c, r, i, gap + i, soft + i);
-        if (felt && i < r->n) {
-            const double v = exp(-r->margin[i] / tau) * (r->share == NULL ? 1 : r->share[i]);
-            r->felt[t]++;
-            r->weight[2 * at] += v;
-            r->weight[2 * at + 1] += v * v;
-        }
+        const double *restrict delta = r->contrast + (q * c->m + j) * stride;
+        const double *restrict residual = r->residual + j * stride;
+        for (size_t i = 0; i < stride; i++)
+            excess[i] += delta[i] * (sign * delta[i] + 2 * residual[i]);
     }
 }
 
-void moeg_risk_evaluate_gates(const moeg_risk_context *c, moeg_risk_rows *r)
+/* Of SUBSET the losses of the winners scatter around that of their mean. */
+static void add_scatter(const moeg_risk_context *c, const moeg_risk_rows *r, double *restrict hard)
 {
-    for (size_t t = 0; t < 2 * c->ntau; t++)
-        r->weight[t] = 0;
-    moeg_gates_block(c->gate, c->K, r->stride, r->logits, 0, r->gate, r->scratch);
-    centre_outputs(c, r);
-    evaluate_hard(c, r);
-    for (size_t t = 0; t < c->ntau; t++)
-        evaluate_temperature(c, r, t);
+    const double share = 1 / (double)c->gate.k;
+    for (size_t q = 0; q < c->gate.k * c->m; q++) {
+        const double *restrict delta = r->contrast + q * r->stride;
+        for (size_t i = 0; i < r->stride; i++)
+            hard[i] += share * (delta[i] * delta[i]);
+    }
+}
+
+void moeg_risk_evaluate_hard(const moeg_risk_context *c, moeg_risk_rows *r)
+{
+    const size_t stride = r->stride;
+    double *restrict hard = r->values;
+    memset(hard, 0, stride * sizeof *hard);
+    for (size_t j = 0; j < c->m; j++) {
+        const double *restrict residual = r->residual + j * stride;
+        for (size_t i = 0; i < stride; i++)
+            hard[i] += residual[i] * residual[i];
+    }
+    if (c->mixing != MOEG_MIX_LOSS)
+        return;
+    if (c->gate.kind == MOEG_GATE_SUBSET)
+        add_scatter(c, r, hard);
+    for (size_t q = 0; q < own_of(c); q++)
+        add_excess(c, r, q, r->excess + q * stride);
+    for (size_t i = 0; own_of(c) < c->contrasts && i < stride; i++)
+        r->excess[own_of(c) * stride + i] = -(hard[i] + c->noise);
+}
+
+/* Changes of the experts' gates, and what they add up to, in r->change and r->spare, to those of the contrasts. */
+static void place_gates(const moeg_risk_context *c, moeg_risk_rows *r, double *gate)
+{
+    const size_t stride = r->stride, own = own_of(c);
+    for (size_t i = 0; own < c->contrasts && i < stride; i++)
+        r->spare[i] = -r->spare[i];
+    if (own < c->contrasts)
+        moeg_kernel_gather(stride, r->place, r->spare, gate + own * stride);
+    for (size_t q = 0; q < own; q++) {
+        moeg_kernel_winners(stride, stride, r->index + (q + skipped_of(c)) * stride, r->change, r->spare);
+        for (size_t i = 0; q < winners_of(c) && i < stride; i++)
+            r->spare[i] = -r->spare[i];
+        moeg_kernel_gather(stride, r->place, r->spare, gate + q * stride);
+    }
+}
+
+void moeg_risk_evaluate_gates(const moeg_risk_context *c, moeg_risk_rows *r, double tau)
+{
+    moeg_deviation_block(c->gate, c->K, r->stride, r->logits, tau, r->change, r->spare, r->scratch);
+    place_gates(c, r, r->gate);
+    if (!c->slope)
+        return;
+    moeg_slope_block(c->gate, c->K, r->stride, r->logits, tau, r->change, r->spare, r->scratch);
+    place_gates(c, r, r->slope);
+}
+
+/* With g' = tau dg/dtau in the place of g, of output mixing 2 D'.(D + r), D + r being what the soft output is off the
+ * mean; of loss mixing, which is linear in g, the gap's own sum. */
+void moeg_risk_evaluate_slope(const moeg_risk_context *c, const moeg_risk_rows *r, size_t rows, double *slope)
+{
+    const size_t stride = r->stride;
+    memset(slope, 0, stride * sizeof *slope);
+    for (size_t q = 0; c->mixing == MOEG_MIX_LOSS && q < c->contrasts; q++)
+        for (size_t i = 0; i < rows; i++)
+            slope[i] += r->slope[q * stride + i] * r->excess[q * stride + i];
+    for (size_t j = 0; c->mixing != MOEG_MIX_LOSS && j < c->m; j++)
+        for (size_t i = 0; i < rows; i++) {
+            double error = r->residual[j * stride + i], moving = 0;
+            for (size_t q = 0; q < c->contrasts; q++) {
+                const double contrast = r->contrast[(q * c->m + j) * stride + i];
+                error += r->gate[q * stride + i] * contrast;
+                moving += r->slope[q * stride + i] * contrast;
+            }
+            slope[i] += 2 * moving * error;
+        }
 }

@@ -86,18 +86,6 @@ static double count_weighted(const moeg_risk_rows *r, size_t count)
     return (double)rows;
 }
 
-/* Where rows keep their order, those that felt tau stand anywhere. */
-static double count_felt(const moeg_risk_context *c, const moeg_risk_rows *r, size_t t)
-{
-    if (r->share == NULL || moeg_risk_is_vector(c))
-        return count_weighted(r, r->felt[t]);
-    const double tau = c->tau[c->order[t]];
-    size_t rows = 0;
-    for (size_t i = 0; i < r->n; i++)
-        rows += tau > 0 && r->margin[i] <= MOEG_FELT * tau && r->share[i] > 0;
-    return (double)rows;
-}
-
 static moeg_status add_values(const moeg_risk_context *c, const moeg_risk_rows *r, const moeg_risk_parts *parts,
                               double *state)
 {
@@ -121,22 +109,14 @@ static moeg_status block(const void *context, uint64_t first, uint64_t count, vo
     const moeg_status status = moeg_risk_draw(c, first, &rows);
     if (status != MOEG_OK)
         return status;
-    if (moeg_risk_is_vector(c)) {
-        moeg_risk_arrange(c, &rows);
-        if (rows.share != NULL)
-            set_shares(c, first, &rows);
-        moeg_risk_evaluate(c, &rows);
-    } else {
-        for (size_t i = 0; i < rows.stride; i++)
-            rows.place[i] = (uint32_t)i;
-        if (rows.share != NULL)
-            set_shares(c, first, &rows);
-        moeg_risk_evaluate_gates(c, &rows);
-    }
+    moeg_risk_arrange(c, &rows);
+    if (rows.share != NULL)
+        set_shares(c, first, &rows);
+    moeg_risk_evaluate(c, &rows);
     if (add_values(c, &rows, &parts, state) != MOEG_OK)
         return report_overflow(c, &rows, first);
     for (size_t t = 0; t < c->ntau; t++)
-        state[parts.felt + c->order[t]] += count_felt(c, &rows, t);
+        state[parts.felt + c->order[t]] += count_weighted(&rows, rows.felt[t]);
     for (size_t t = 0; t < 2 * c->ntau; t++)
         state[parts.weight + t] += rows.weight[t];
     return MOEG_OK;
@@ -236,6 +216,7 @@ moeg_risk_context *moeg_risk_context_create(const char *name, const moeg_moe *mo
     c->K = moeg_router_experts(moeg_moe_router(moe));
     c->frozen = is_frozen(c->gate, moeg_moe_router(moe));
     c->m = moeg_moe_outputs(moe);
+    moeg_risk_set_terms(c);
     c->d = moeg_moe_dim(moe);
     c->ntau = ntau;
     for (size_t t = 0; t < ntau; t++)
@@ -256,8 +237,8 @@ moeg_status moeg_risk_job_make(const char *function, moeg_job **job, int slope, 
     if (c == NULL)
         return moeg_fail_memory(function);
     c->slope = slope;
-    if (slope)
-        c->block_rows = choose_block(c);
+    moeg_risk_set_terms(c);
+    c->block_rows = choose_block(c);
     moeg_risk_rows rows;
     const moeg_job_spec spec = {
         .name = c->name,

@@ -27,6 +27,9 @@ typedef struct moeg_risk_context {
     int slope;             /* What stands for the gaps: tau dG/dtau, of whichever gate, instead of G. */
     int frozen;            /* The gates do not depend on tau: every gap is identically 0. */
     size_t K, m, d;
+    size_t terms, contrasts; /* of a row, see moeg_risk_rows */
+    int ranked;              /* They are found by their rank: for all but the gaps of SOFTMAX. */
+    int by_rows;             /* The gates are found row by row: for slopes, and where SUBSET asks for it. */
     size_t block_rows;
     size_t ntau;
     double *tau;    /* (ntau), as given. */
@@ -36,16 +39,23 @@ typedef struct moeg_risk_context {
 
 /* The arrays of a block, each a whole number of lanes: variables by rows, `stride` rows apart. Rows of the second half
  * are in the order of `place`: by how many temperatures they feel, most first, so that those which feel one are a
- * prefix. */
+ * prefix.
+ *
+ * The experts of a row that have a gate, its terms, stand in an order of its own: under SOFTMAX the losers, all but the
+ * best, by ascending index; under TOPK_RENORM those of rank 2 .. k; under TOPK_RAW those of rank 2 .. k, then all
+ * others, which share a contrast; under SUBSET those of rank 1 .. k + 1, then the others. */
 typedef struct moeg_risk_rows {
     size_t n, stride;
     double *x, *logits, *outputs, *target, *margin; /* (d), (K), (K m), (m), (1) */
     uint32_t *best, *place, *bin;                   /* (1), (1), (1) the temperatures not felt */
-    double *below;                                  /* (K - 1) a_k - a_(1) of the losers, all experts but the best */
-    double *contrast;                               /* ((K - 1) m) f_k - f_best; 0 where k is masked */
-    double *residual;                               /* (m) f_best - y */
-    double *excess;                                 /* (K - 1) |f_k - y|^2 - |f_best - y|^2: loss mixing */
-    double *gate, *slope;                           /* (K - 1) scratch, (K) of a slope */
+    uint32_t *index;                                /* (K + 1) experts by rank, if ranked */
+    double *below;                                  /* (terms) a_k - a_(1), see moeg_kernel_mixture */
+    double *apart;                                  /* (1) the margins, if ranked */
+    double *contrast;                               /* (contrasts m) f_k - f_best, see risk_gates.c; 0 if masked */
+    double *residual;                               /* (m) h - y, h the hard gates' output */
+    double *excess;                                 /* (contrasts) what a gate adds to the risk: loss mixing */
+    double *gate, *slope;                           /* (terms) scratch; tau dg/dtau */
+    double *chain, *change;                         /* ..., (K) scratch */
     double *winner, *spare;                         /* (1), (1) scratch */
     double *values;                                 /* (1 + ntau): the hard risk, then the gaps, as given */
     double *soft;                                   /* (ntau) */
@@ -57,12 +67,6 @@ typedef struct moeg_risk_rows {
 
 /* Places the arrays from `base` on; returns the doubles they take. base may be NULL. */
 size_t moeg_risk_layout(const moeg_risk_context *c, size_t n, size_t stride, double *base, moeg_risk_rows *rows);
-
-/* Whether rows go through the vector kernels of SOFTMAX; else through the loops of all gates. */
-static inline int moeg_risk_is_vector(const moeg_risk_context *c)
-{
-    return c->gate.kind == MOEG_GATE_SOFTMAX && !c->slope;
-}
 
 /* A context that keeps the objects alive, or NULL. ntau = 0 is fine. */
 moeg_risk_context *moeg_risk_context_create(const char *name, const moeg_moe *moe, const moeg_teacher *teacher,
@@ -77,15 +81,25 @@ moeg_status moeg_risk_draw(const moeg_risk_context *c, uint64_t first, moeg_risk
 /* MOEG_ERANGE: which number made the loss of a row, one that was drawn, overflow. */
 moeg_status moeg_risk_report(const moeg_risk_context *c, const moeg_risk_rows *rows, uint64_t first, size_t row);
 
+/* Sets the terms of a context, from its gate, its law and whether slopes are wanted. */
+void moeg_risk_set_terms(moeg_risk_context *c);
+
 /* From logits, outputs, target, best and margin to place, felt, below, contrast and residual. */
 void moeg_risk_arrange(const moeg_risk_context *c, moeg_risk_rows *rows);
 
+/* Its part for experts by rank (risk_gates.c), from place on. */
+void moeg_risk_arrange_ranks(const moeg_risk_context *c, moeg_risk_rows *rows);
+
+/* From there the hard risks, and for loss mixing the excess of each contrast. */
+void moeg_risk_evaluate_hard(const moeg_risk_context *c, moeg_risk_rows *rows);
+
+/* Gates, and their slopes if wanted, at a temperature: row by row and as accurate as moeg_gates(). */
+void moeg_risk_evaluate_gates(const moeg_risk_context *c, moeg_risk_rows *rows, double tau);
+
+/* tau dG/dtau of the first rows from both. */
+void moeg_risk_evaluate_slope(const moeg_risk_context *c, const moeg_risk_rows *r, size_t rows, double *slope);
+
 /* From there to values, soft and weight. */
 void moeg_risk_evaluate(const moeg_risk_context *c, moeg_risk_rows *rows);
-
-/* Both for a gate other than SOFTMAX, and for slopes: from logits, outputs, target and the gate's own gap in margin to
- * place (the rows' own order), felt, values, soft and weight. below (m) then holds the hard output; contrast, excess
- * and gate are those of all K experts. */
-void moeg_risk_evaluate_gates(const moeg_risk_context *c, moeg_risk_rows *rows);
 
 #endif

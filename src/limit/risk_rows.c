@@ -34,11 +34,10 @@ static size_t smaller(size_t a, size_t b)
 
 size_t moeg_risk_layout(const moeg_risk_context *c, size_t n, size_t stride, double *base, moeg_risk_rows *rows)
 {
-    const int vector = moeg_risk_is_vector(c);
-    const size_t others = vector ? c->K - 1 : c->K;
+    const int chain = c->gate.kind == MOEG_GATE_SUBSET && !c->by_rows;
     size_t used = 0, scratch = larger(moeg_law_workspace(c->law, stride), moeg_teacher_workspace(c->teacher, stride));
     scratch = larger(scratch, moeg_router_workspace(moeg_moe_router(c->moe), stride));
-    scratch = larger(scratch, vector ? 0 : moeg_gate_workspace(c->gate, c->K));
+    scratch = larger(scratch, c->by_rows ? moeg_gate_workspace(c->gate, c->K) : 0);
     scratch = larger(scratch, c->slope ? moeg_slope_workspace(c->gate, c->K) : 0);
     for (size_t k = 0; k < c->K; k++)
         scratch = larger(scratch, moeg_expert_workspace(moeg_moe_expert(c->moe, k), stride));
@@ -52,12 +51,16 @@ size_t moeg_risk_layout(const moeg_risk_context *c, size_t n, size_t stride, dou
     rows->best = (uint32_t *)take(base, &used, doubles(stride, sizeof(uint32_t)));
     rows->place = (uint32_t *)take(base, &used, doubles(stride, sizeof(uint32_t)));
     rows->bin = (uint32_t *)take(base, &used, doubles(stride, sizeof(uint32_t)));
-    rows->below = take(base, &used, (vector ? c->K - 1 : c->m) * stride);
-    rows->contrast = take(base, &used, others * c->m * stride);
+    rows->index = (uint32_t *)take(base, &used, c->ranked ? doubles((c->K + 1) * stride, sizeof(uint32_t)) : 0);
+    rows->below = take(base, &used, c->terms * stride);
+    rows->apart = take(base, &used, c->ranked ? stride : 0);
+    rows->contrast = take(base, &used, c->contrasts * c->m * stride);
     rows->residual = take(base, &used, c->m * stride);
-    rows->excess = take(base, &used, c->mixing == MOEG_MIX_LOSS ? others * stride : 0);
-    rows->gate = take(base, &used, others * stride);
-    rows->slope = take(base, &used, c->slope ? c->K * stride : 0);
+    rows->excess = take(base, &used, c->mixing == MOEG_MIX_LOSS ? c->contrasts * stride : 0);
+    rows->gate = take(base, &used, c->terms * stride);
+    rows->slope = take(base, &used, c->slope ? c->terms * stride : 0);
+    rows->chain = take(base, &used, chain ? moeg_kernel_chain(c->K, c->gate.k) : 0);
+    rows->change = take(base, &used, c->by_rows ? c->K * stride : 0);
     rows->winner = take(base, &used, stride);
     rows->spare = take(base, &used, stride);
     rows->values = take(base, &used, (1 + c->ntau) * stride);
@@ -105,7 +108,7 @@ static void arrange_losers(const moeg_risk_context *c, moeg_risk_rows *r, size_t
 static void mask_contrasts(const moeg_risk_context *c, moeg_risk_rows *r)
 {
     const size_t stride = r->stride;
-    for (size_t k = 0; k + 1 < c->K; k++) {
+    for (size_t k = 0; k < c->contrasts; k++) {
         const double *below = r->below + k * stride;
         for (size_t i = 0; i < stride; i++)
             for (size_t j = 0; below[i] == -INFINITY && j < c->m; j++)
@@ -113,10 +116,9 @@ static void mask_contrasts(const moeg_risk_context *c, moeg_risk_rows *r)
     }
 }
 
-void moeg_risk_arrange(const moeg_risk_context *c, moeg_risk_rows *r)
+static void arrange_softmax(const moeg_risk_context *c, moeg_risk_rows *r)
 {
     const size_t m = c->m, stride = r->stride;
-    sort_rows(c, r);
     arrange_losers(c, r, stride, r->logits, stride, r->below);
     for (size_t j = 0; j < m; j++) {
         arrange_losers(c, r, m * stride, r->outputs + j * stride, m * stride, r->contrast + j * stride);
@@ -125,31 +127,18 @@ void moeg_risk_arrange(const moeg_risk_context *c, moeg_risk_rows *r)
             r->spare[i] = r->winner[i] - target[i];
         moeg_kernel_gather(stride, r->place, r->spare, r->residual + j * stride);
     }
-    mask_contrasts(c, r);
 }
 
-/* Hard risks |r|^2 of all rows, and for loss mixing the excess |delta_k|^2 + 2 delta_k.r. */
-static void evaluate_hard(const moeg_risk_context *c, moeg_risk_rows *r)
+void moeg_risk_arrange(const moeg_risk_context *c, moeg_risk_rows *r)
 {
-    const size_t stride = r->stride;
-    double *restrict hard = r->values;
-    memset(hard, 0, stride * sizeof *hard);
-    for (size_t j = 0; j < c->m; j++) {
-        const double *restrict residual = r->residual + j * stride;
-        for (size_t i = 0; i < stride; i++)
-            hard[i] += residual[i] * residual[i];
-    }
-    if (c->mixing != MOEG_MIX_LOSS)
-        return;
-    memset(r->excess, 0, (c->K - 1) * stride * sizeof *r->excess);
-    for (size_t k = 0; k + 1 < c->K; k++)
-        for (size_t j = 0; j < c->m; j++) {
-            const double *restrict delta = r->contrast + (k * c->m + j) * stride;
-            const double *restrict residual = r->residual + j * stride;
-            double *restrict excess = r->excess + k * stride;
-            for (size_t i = 0; i < stride; i++)
-                excess[i] += delta[i] * (delta[i] + 2 * residual[i]);
-        }
+    sort_rows(c, r);
+    if (c->ranked)
+        moeg_risk_arrange_ranks(c, r);
+    else
+        arrange_softmax(c, r);
+    /* The k that the other gates ask for are never masked. */
+    if (c->gate.kind == MOEG_GATE_SOFTMAX || c->gate.kind == MOEG_GATE_SUBSET)
+        mask_contrasts(c, r);
 }
 
 /* Temperature order[t] of a tile of rows. */
@@ -168,34 +157,73 @@ static void evaluate_tile(const moeg_risk_context *c, moeg_risk_rows *r, const m
     r->weight[2 * at + 1] += squares;
 }
 
-void moeg_risk_evaluate(const moeg_risk_context *c, moeg_risk_rows *r)
+static moeg_kernel_mixture mixture_of(const moeg_risk_context *c, const moeg_risk_rows *r)
 {
-    const size_t stride = r->stride;
-    const int loss = c->mixing == MOEG_MIX_LOSS;
-    const moeg_kernel_mixture mixture = {
-        .losers = c->K - 1,
+    const int loss = c->mixing == MOEG_MIX_LOSS, subset = c->gate.kind == MOEG_GATE_SUBSET;
+    return (moeg_kernel_mixture){
+        .gates = c->by_rows ? MOEG_KERNEL_GIVEN
+                 : subset   ? MOEG_KERNEL_SUBSET
+                            : MOEG_KERNEL_SOFTMAX,
+        .experts = c->by_rows ? c->contrasts : c->terms,
+        .contrasts = c->contrasts,
+        .winners = c->gate.k,
         .m = loss ? 1 : c->m,
-        .stride = stride,
+        .stride = r->stride,
         .loss = loss,
         .exact = c->exact,
         .below = r->below,
+        .margin = r->apart,
         .contrast = loss ? r->excess : r->contrast,
         .residual = r->residual,
         .hard = r->values,
         .gate = r->gate,
+        .chain = r->chain,
     };
-    evaluate_hard(c, r);
-    memset(r->weight, 0, 2 * c->ntau * sizeof *r->weight);
+}
+
+/* The rows, first ones of the block, that temperature order[t] is evaluated for: those that feel it, or all. */
+static size_t rows_at(const moeg_risk_context *c, const moeg_risk_rows *r, size_t t)
+{
+    return c->tau[c->order[t]] == 0 ? 0 : c->exact ? r->n : r->felt[t];
+}
+
+/* By the kernels: all temperatures of a tile of rows, which stays in cache. */
+static void evaluate_tiles(const moeg_risk_context *c, moeg_risk_rows *r, const moeg_kernel_mixture *mixture)
+{
     for (size_t first = 0; first < r->n; first += TILE)
-        for (size_t t = 0; t < c->ntau; t++) {
-            const size_t rows = c->tau[c->order[t]] == 0 ? 0 : c->exact ? r->n : r->felt[t];
-            if (first < rows)
-                evaluate_tile(c, r, &mixture, t, first, smaller(rows - first, TILE));
-        }
+        for (size_t t = 0; t < c->ntau; t++)
+            if (first < rows_at(c, r, t))
+                evaluate_tile(c, r, mixture, t, first, smaller(rows_at(c, r, t) - first, TILE));
+}
+
+/* From gates that are found row by row, for a temperature after the other; slopes then replace the gaps. */
+static void evaluate_by_rows(const moeg_risk_context *c, moeg_risk_rows *r, const moeg_kernel_mixture *mixture)
+{
     for (size_t t = 0; t < c->ntau; t++) {
-        const size_t rows = c->tau[c->order[t]] == 0 ? 0 : c->exact ? r->n : r->felt[t];
+        const size_t rows = rows_at(c, r, t);
+        if (rows > 0)
+            moeg_risk_evaluate_gates(c, r, c->tau[c->order[t]]);
+        for (size_t first = 0; first < rows; first += TILE)
+            evaluate_tile(c, r, mixture, t, first, smaller(rows - first, TILE));
+        if (c->slope)
+            moeg_risk_evaluate_slope(c, r, rows, r->values + (1 + c->order[t]) * r->stride);
+    }
+}
+
+void moeg_risk_evaluate(const moeg_risk_context *c, moeg_risk_rows *r)
+{
+    const size_t stride = r->stride;
+    const moeg_kernel_mixture mixture = mixture_of(c, r);
+    moeg_risk_evaluate_hard(c, r);
+    memset(r->weight, 0, 2 * c->ntau * sizeof *r->weight);
+    if (c->by_rows)
+        evaluate_by_rows(c, r, &mixture);
+    else
+        evaluate_tiles(c, r, &mixture);
+    for (size_t t = 0; t < c->ntau; t++) {
+        const size_t rows = rows_at(c, r, t), soft_rows = c->slope ? 0 : rows;
         double *gap = r->values + (1 + c->order[t]) * stride, *soft = r->soft + c->order[t] * stride;
         memset(gap + rows, 0, (stride - rows) * sizeof *gap);
-        memcpy(soft + rows, r->values + rows, (stride - rows) * sizeof *soft);
+        memcpy(soft + soft_rows, r->values + soft_rows, (stride - soft_rows) * sizeof *soft);
     }
 }

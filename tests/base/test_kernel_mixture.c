@@ -36,19 +36,28 @@ static void free_rows(struct rows *r)
         moeg_release(all[i]);
 }
 
+static void set_arrays(moeg_kernel_mixture *x, const struct rows *r)
+{
+    x->below = r->below;
+    x->contrast = r->contrast;
+    x->residual = r->residual;
+    x->hard = r->hard;
+    x->gate = r->gate;
+}
+
 /* One row. The gates have a relative error of |below/tau| EPS, by which x e^x stays below 1/e, and a few EPS more; the
  * sums another (losers + m) EPS/2. All beside the sum of magnitudes. */
 static void check_row(const moeg_kernel_mixture *x, size_t i, double tau, double largest, double gap, double soft)
 {
     long double sum = 1, top = 0, want_gap = 0, want_soft = x->loss ? x->hard[i] : 0, size = fabs(x->hard[i]);
-    for (size_t k = 0; k < x->losers; k++) {
+    for (size_t k = 0; k < x->experts; k++) {
         const long double v = expl((long double)x->below[k * x->stride + i] / tau);
         sum += v;
         top = fmaxl(top, v);
     }
     for (size_t j = 0; j < x->m; j++) {
         long double D = 0, magnitude = 0;
-        for (size_t k = 0; k < x->losers; k++) {
+        for (size_t k = 0; k < x->experts; k++) {
             const long double v = expl((long double)x->below[k * x->stride + i] / tau) / sum;
             D += v * x->contrast[(k * x->m + j) * x->stride + i];
             magnitude += v * fabs(x->contrast[(k * x->m + j) * x->stride + i]);
@@ -58,7 +67,7 @@ static void check_row(const moeg_kernel_mixture *x, size_t i, double tau, double
         want_soft += x->loss ? D : (r + D) * (r + D);
         size += x->loss ? magnitude : (magnitude + fabsl(r)) * (magnitude + fabsl(r));
     }
-    const double allowed = (8 + (double)(x->losers + x->m)) * EPS * (double)size;
+    const double allowed = (8 + (double)(x->experts + x->m)) * EPS * (double)size;
     assert_near(gap, (double)want_gap, allowed);
     assert_near(soft, (double)want_soft, allowed);
     /* v <= exp(-|x|) (1 + |x| EPS + 2 EPS); in the tail to the spacing of subnormals where sums are exact. */
@@ -78,9 +87,15 @@ static void mix_is_the_obvious_sum(void **state)
         for (size_t losers = 1; losers <= MOST_LOSERS; losers += losers < 8 ? 1 : 9)
             for (size_t c = 0; c < 5 * 4 * 6; c++) {
                 const int loss = c % 2 == 1, exact = c / 2 % 2 == 1;
-                const moeg_kernel_mixture x = {
-                    losers, loss ? 1 : outputs[c / 4 % 5], STRIDE, loss, exact, r.below, r.contrast, r.residual, r.hard,
-                    r.gate};
+                moeg_kernel_mixture x = {
+                    .experts = losers,
+                    .contrasts = losers,
+                    .m = loss ? 1 : outputs[c / 4 % 5],
+                    .stride = STRIDE,
+                    .loss = loss,
+                    .exact = exact,
+                };
+                set_arrays(&x, &r);
                 const double tau = taus[c / 20];
                 const size_t first = c % 3 * MOEG_LANES, count = STRIDE - first - c % 5 * MOEG_LANES;
                 r.gap[count] = r.soft[count] = r.largest[count] = 42;
@@ -99,9 +114,9 @@ static void mix_does_not_depend_on_the_place(void **state)
     enum { LOSERS = 5, M = 6 };
     struct rows r = make_rows(), moved = make_rows();
     double largest[STRIDE], gap[STRIDE], soft[STRIDE];
-    const moeg_kernel_mixture x = {LOSERS, M, STRIDE, 0, 0, r.below, r.contrast, r.residual, r.hard, r.gate};
-    const moeg_kernel_mixture y = {LOSERS,         M,          STRIDE,    0, 0, moved.below, moved.contrast,
-                                   moved.residual, moved.hard, moved.gate};
+    moeg_kernel_mixture x = {.experts = LOSERS, .contrasts = LOSERS, .m = M, .stride = STRIDE}, y = x;
+    set_arrays(&x, &r);
+    set_arrays(&y, &moved);
     for (size_t j = 0; j < LOSERS * M; j++)
         for (size_t i = 0; i < STRIDE; i++) {
             const size_t to = (i * 5 + 3) % STRIDE;
@@ -219,7 +234,8 @@ static void dispatch(void **state)
     const moeg_kernel_table *best = moeg_kernel_best();
     struct rows r = make_rows();
     double gap[2 * MOEG_LANES], weighted[2][MOEG_LANES] = {{0}};
-    const moeg_kernel_mixture x = {3, 2, STRIDE, 0, 0, r.below, r.contrast, r.residual, r.hard, r.gate};
+    moeg_kernel_mixture x = {.experts = 3, .contrasts = 3, .m = 2, .stride = STRIDE};
+    set_arrays(&x, &r);
     best->mix(&x, 0, MOEG_LANES, 0.385, r.largest, r.gap, r.soft);
     memcpy(gap, r.gap, sizeof gap);
     moeg_kernel_mix(&x, 0, MOEG_LANES, 0.385, r.largest, r.gap, r.soft);

@@ -150,6 +150,53 @@ static void subset_of_one_is_softmax(void **state)
     problem_free(&p);
 }
 
+/* There are more subsets than a double can count; the gates are then those of moeg_gates(). */
+static void subsets_may_be_beyond_counting(void **state)
+{
+    (void)state;
+    enum { K = 1040, ACTIVE = K / 2 };
+    static double W[K], b[K], a[K], hard[K], soft[K];
+    static moeg_expert *experts[K];
+    const double tau = 1e3, zero = 0;
+    moeg_law *law;
+    moeg_router *router;
+    moeg_moe *moe;
+    moeg_teacher *teacher;
+    moeg_sampling s = moeg_sampling_default();
+    moeg_estimate gap;
+    double x, h = 0, D = 0, size = 0;
+    s.n = 1;
+    for (size_t k = 0; k < K; k++) {
+        W[k] = problem_number(29, 3 * k);
+        b[k] = problem_number(29, 3 * k + 1);
+        const double output = problem_number(29, 3 * k + 2);
+        assert_ok(moeg_expert_constant_create(&experts[k], 1, 1, &output));
+    }
+    assert_ok(moeg_law_gaussian_create(&law, 1, NULL, NULL));
+    assert_ok(moeg_router_affine_create(&router, K, 1, W, b));
+    assert_ok(moeg_moe_create(&moe, router, moeg_gate_subset(ACTIVE), experts));
+    assert_ok(moeg_teacher_expert_create(&teacher, experts[0]));
+    assert_status(moeg_risk_gap(moe, teacher, law, MOEG_MIX_OUTPUT, 1, &tau, &s, &gap), MOEG_EUNABLE, "");
+    assert_ok(moeg_law_sample(law, s.seed, 0, 1, &x));
+    assert_ok(moeg_router_logits(router, 1, &x, a));
+    assert_ok(moeg_gates(moeg_gate_subset(ACTIVE), 1, K, a, zero, hard));
+    assert_ok(moeg_gates(moeg_gate_subset(ACTIVE), 1, K, a, tau, soft));
+    for (size_t k = 0; k < K; k++) {
+        const double f = problem_number(29, 3 * k + 2);
+        h += hard[k] * f;
+        D += (soft[k] - hard[k]) * f;
+        size += fabs(f) / ACTIVE;
+    }
+    h -= problem_number(29, 2);
+    assert_near(gap.value, D * (D + 2 * h), 100 * EPS * size * (fabs(h) + size));
+    for (size_t k = 0; k < K; k++)
+        moeg_expert_free(experts[k]);
+    moeg_teacher_free(teacher);
+    moeg_moe_free(moe);
+    moeg_router_free(router);
+    moeg_law_free(law);
+}
+
 static void bits_do_not_depend_on_threads(void **state)
 {
     (void)state;
@@ -235,8 +282,11 @@ static void refuses_what_cannot_be(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_as_defined),           cmocka_unit_test(subset_of_one_is_softmax),
-        cmocka_unit_test(bits_do_not_depend_on_threads), cmocka_unit_test(no_false_zero),
+        cmocka_unit_test(rows_are_as_defined),
+        cmocka_unit_test(subset_of_one_is_softmax),
+        cmocka_unit_test(bits_do_not_depend_on_threads),
+        cmocka_unit_test(no_false_zero),
+        cmocka_unit_test(subsets_may_be_beyond_counting),
         cmocka_unit_test(refuses_what_cannot_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
