@@ -84,19 +84,20 @@ MOEG_EXPORT moeg_status moeg_risk_gap(const moeg_moe *moe, const moeg_teacher *t
                                       moeg_mixing mixing, size_t ntau, const double *tau, const moeg_sampling *s,
                                       moeg_estimate *gap);
 
-/** Derivatives dG/dtau = dL_tau/dtau of the gaps of moeg_risk_curve(), sampled: of all gates and both mixings.
+/** Derivatives dG/dtau = dL_tau/dtau of the gaps of moeg_risk_curve(), of all gates and both mixings.
  *
  * Each row's is formed from the derivatives of its gates (moeg_gates_derivative()), never as a difference over tau:
  * 2 D'.(D - (m - f_{k*})) of output mixing, sum_k g'_k |m - f_k|^2 of loss mixing, its terms relative to the hard loss.
- * Rows, weights and error bars are those of the gaps, and so is what too few rows that feel tau mean for them.
+ * Rows, weights and error bars are those of the gaps, and so is what too few rows that feel tau mean for them. Method
+ * LINE applies where it does to gaps: the same integral with these in their place.
  *
- * The method is always MC. Where no temperature moves the gates derivatives are exactly 0, at tau = 0 too.
+ * Where no temperature moves the gates derivatives are exactly 0, at tau = 0 too.
  * @param ntau        temperatures, at least 1
  * @param tau         (ntau), each 0 or in [1e-300, 1e300], in any order
  * @param derivative  (ntau)
  * @return as moeg_risk_curve(); #MOEG_EDOM also for tau = 0, where a row on an interface makes a sampled gap jump (the
- *         slope of G itself there is moeg_leading_term()'s); #MOEG_EUNSUPPORTED for method LINE. Cost of a row and
- *         temperature that of its gates' derivatives and O(K m). */
+ *         slope of G itself there is moeg_leading_term()'s). Cost of a row and temperature that of its gates'
+ *         derivatives and O(K m). */
 MOEG_EXPORT moeg_status moeg_risk_derivative(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,
                                              moeg_mixing mixing, size_t ntau, const double *tau, const moeg_sampling *s,
                                              moeg_estimate *derivative);

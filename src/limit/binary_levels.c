@@ -67,15 +67,16 @@ static moeg_status integrate_level(struct level *l, double tau, double *value, d
 {
     const double z = (double)l->risk->logit.z, span = sqrt(2 * MOEG_BINARY_DROP);
     const double end = 2 * MOEG_BINARY_DROP / (sqrt(z * z + 2 * MOEG_BINARY_DROP) + z);
-    moeg_binary_nodes nodes = moeg_binary_nodes_make(l->risk, tau);
+    moeg_binary_nodes nodes = moeg_binary_nodes_make(l->risk, tau), rest;
     const double unit = nodes.x_per_v;
     double near, far, near_error, far_error;
+    nodes.decay = 1 / unit;
+    rest = nodes;
     moeg_status status = moeg_binary_integrate(&nodes, MOEG_CELL_NEAR, fmax(z - span, 0) / unit, (z + span) / unit,
                                                level_integrand, l, &near, &near_error);
-    nodes = moeg_binary_nodes_make(l->risk, tau);
     l->far = 1;
     if (status == MOEG_OK)
-        status = moeg_binary_integrate(&nodes, MOEG_CELL_FAR, 0, end / unit, level_integrand, l, &far, &far_error);
+        status = moeg_binary_integrate(&rest, MOEG_CELL_FAR, 0, end / unit, level_integrand, l, &far, &far_error);
     if (status == MOEG_OK) {
         *value = near + far + l->risk->noise;
         *error = near_error + far_error + 2 * DBL_EPSILON * l->risk->noise;

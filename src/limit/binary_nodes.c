@@ -27,6 +27,7 @@ moeg_binary_nodes moeg_binary_nodes_make(const moeg_binary_risk *risk, double ta
         .w_per_v = unit / tau,
         .weight = unit / deviation,
         .w_per_x = deviation / tau,
+        .decay = 1,
     };
 }
 
@@ -144,11 +145,11 @@ static moeg_status add_far(struct integral *s, double lo, double hi)
     return add_range(s, lo - edge_t, hi - edge_t, edge_width(nodes), 0.5);
 }
 
-/* What lies beyond offset `end`: at most the integrand there, with whichever piece is larger, over a deviation. */
+/* What lies beyond offset `end`: at most the integrand there, with whichever piece is larger, over its decay. */
 static long double tail(const struct integral *s, double offset)
 {
     moeg_binary_place at = moeg_binary_nodes_place(s->nodes, offset);
-    const double density = exp(-0.5 * at.t * at.t) / root_two_pi * s->nodes->weight / s->nodes->x_per_v;
+    const double density = exp(-0.5 * at.t * at.t) / root_two_pi * s->nodes->weight * s->nodes->decay;
     const int whole = s->nodes->risk->teacher.lay == MOEG_LAY_WHOLE;
     long double largest = 0;
     for (int i = 0; i < (whole ? 1 : 4); i++) {
@@ -169,7 +170,7 @@ moeg_status moeg_binary_integrate(moeg_binary_nodes *nodes, int cells, double lo
         lo = lo * nodes->x_per_v - nodes->z;
         hi = hi * nodes->x_per_v - nodes->z;
         nodes->weight /= nodes->x_per_v;
-        nodes->x_per_v = 1;
+        nodes->x_per_v = nodes->decay = 1;
         nodes->w_per_v = nodes->w_per_x;
         status = add_far(&s, lo, hi);
         nodes->from = MOEG_FROM_MEAN;

@@ -18,6 +18,7 @@ typedef struct moeg_binary_nodes {
     double x_per_v, w_per_v; /* x = s/deviation and w = s/tau of a unit of v. */
     double weight;           /* Of a unit of v, what multiplies the integrand: x_per_v, or that over tau. */
     double w_per_x;          /* deviation/tau; 0 where nothing depends on tau. */
+    double decay;            /* Over how much of v the integrand falls at the ends: 1, or a deviation. */
     enum { MOEG_FROM_INTERFACE, MOEG_FROM_MEAN, MOEG_FROM_EDGE } from;
 } moeg_binary_nodes;
 

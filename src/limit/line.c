@@ -84,3 +84,23 @@ moeg_status moeg_line_soft(const char *function, const moeg_line_risk *risk, moe
     soft[1] = hard[1] + gap[1];
     return MOEG_OK;
 }
+
+int moeg_line_moves(const moeg_line_risk *risk)
+{
+    return risk->is_family ? moeg_two_gates_move(risk->as.family.gates)
+                           : moeg_two_gates_move(risk->as.binary.gates) && !risk->as.binary.logit.masked;
+}
+
+moeg_estimate moeg_line_estimate(double value, double error, double level)
+{
+    return (moeg_estimate){
+        .value = value,
+        .lo = value - error,
+        .hi = value + error,
+        .level = level,
+        .quad_error = error,
+        .n = 1,
+        .contributing = 1,
+        .method = MOEG_METHOD_LINE,
+    };
+}

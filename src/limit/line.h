@@ -52,4 +52,10 @@ moeg_status moeg_line_gap_derivative(const char *function, const moeg_line_risk 
 moeg_status moeg_line_soft(const char *function, const moeg_line_risk *risk, moeg_mixing mixing, double tau,
                            const double *hard, const double *gap, double *soft);
 
+/* Whether G can be other than 0. */
+int moeg_line_moves(const moeg_line_risk *risk);
+
+/* An estimate of the one deterministic line. */
+moeg_estimate moeg_line_estimate(double value, double error, double level);
+
 #endif

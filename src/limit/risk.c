@@ -12,21 +12,6 @@
 
 #include <math.h>
 
-/* An estimate of the one deterministic line. */
-static moeg_estimate exact(double value, double error, double level)
-{
-    return (moeg_estimate){
-        .value = value,
-        .lo = value - error,
-        .hi = value + error,
-        .level = level,
-        .quad_error = error,
-        .n = 1,
-        .contributing = 1,
-        .method = MOEG_METHOD_LINE,
-    };
-}
-
 static moeg_status run_line(const char *function, const moeg_line_risk *risk, moeg_mixing mixing, size_t ntau,
                             const double *tau, double level, moeg_estimate *hard, moeg_estimate *soft,
                             moeg_estimate *gap, double *gap_covariance)
@@ -44,12 +29,12 @@ static moeg_status run_line(const char *function, const moeg_line_risk *risk, mo
     if (status == MOEG_OK) {
         for (size_t t = 0; t < ntau; t++) {
             if (soft != NULL)
-                soft[t] = exact(all[t][1][0], all[t][1][1], level);
+                soft[t] = moeg_line_estimate(all[t][1][0], all[t][1][1], level);
             if (gap != NULL)
-                gap[t] = exact(all[t][0][0], all[t][0][1], level);
+                gap[t] = moeg_line_estimate(all[t][0][0], all[t][0][1], level);
         }
         if (hard != NULL)
-            *hard = exact(l0[0], l0[1], level);
+            *hard = moeg_line_estimate(l0[0], l0[1], level);
         for (size_t t = 0; gap_covariance != NULL && t < ntau * ntau; t++)
             gap_covariance[t] = 0;
     }

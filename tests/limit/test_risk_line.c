@@ -1,40 +1,8 @@
 /* Risks by the one deterministic line: against the 30-digit table, closed forms, and a double-exponential quadrature in
  * long double. */
-#include "limit/problem.h"
+#include "limit/lines.h"
 #include "limit/reference.h"
 #include "support/failing_alloc.h"
-
-static const moeg_mixing both[] = {MOEG_MIX_OUTPUT, MOEG_MIX_LOSS};
-
-static moeg_sampling line_options(void)
-{
-    moeg_sampling s = moeg_sampling_default();
-    s.method = MOEG_METHOD_LINE;
-    return s;
-}
-
-/* One number by LINE. */
-struct answer {
-    moeg_estimate hard, soft, gap;
-};
-
-static struct answer line(const struct problem *p, moeg_mixing mixing, double tau)
-{
-    const moeg_sampling s = line_options();
-    struct answer a;
-    double covariance = NAN;
-    assert_ok(moeg_risk_curve(p->moe, p->teacher, p->law, mixing, 1, &tau, &s, &a.hard, &a.soft, &a.gap, &covariance));
-    assert_near(covariance, 0, 0);
-    const moeg_estimate *all[] = {&a.hard, &a.soft, &a.gap};
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(all[i]->method, MOEG_METHOD_LINE);
-        assert_near(all[i]->std_error, 0, 0);
-        assert_near(all[i]->lo, all[i]->value - all[i]->quad_error, 0);
-        assert_near(all[i]->hi, all[i]->value + all[i]->quad_error, 0);
-        assert_int_equal(all[i]->n, 1);
-    }
-    return a;
-}
 
 static void copy(const struct reference *r, const char *of, const char *name, double *to)
 {
