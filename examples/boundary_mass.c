@@ -97,7 +97,7 @@ static curves measure(const setting *o)
     s.level = 1 - 0.001 / (double)n;
     progress_begin(&bar, "sampling", &s);
     require(moeg_boundary_mass(router, law, n, c.w, &s, c.sampled));
-    require(moeg_boundary_exponent(router, law, n, c.w, &s, c.exponent, NULL));
+    require(moeg_boundary_exponent(router, moeg_gap_margin(), law, n, c.w, &s, c.exponent, NULL, NULL));
     progress_end(&bar, &s);
     moeg_law_free(law);
     moeg_router_free(router);

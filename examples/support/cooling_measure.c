@@ -58,7 +58,7 @@ static void measure_mass(cooling *c, const moeg_sampling *s)
     c->mass = allocate(c->nw, sizeof(moeg_estimate));
     c->exponent = allocate(c->nw, sizeof(moeg_estimate));
     require(moeg_boundary_mass(c->router, c->law, c->nw, c->w, s, c->mass));
-    require(moeg_boundary_exponent(c->router, c->law, c->nw, c->w, s, c->exponent, &c->ties));
+    require(moeg_boundary_exponent(c->router, moeg_gap_margin(), c->law, c->nw, c->w, s, c->exponent, NULL, &c->ties));
 }
 
 /* |G| <= (K - 1) mean_i D_i (2 R_i + D_i) exp(-Delta_i/tau), D_i = max_k |f_k - f_k*|, R_i = |y_i - f_k*|; needs no

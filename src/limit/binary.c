@@ -47,17 +47,17 @@ moeg_row moeg_binary_row(const moeg_binary_logit *logit, const moeg_router *rout
     return row_between(router, logit->near, 1 - logit->near);
 }
 
-moeg_status moeg_binary_logit_init(const char *function, const moeg_router *router, const moeg_law *law,
-                                   moeg_binary_logit *logit)
+moeg_status moeg_binary_pair_init(const char *function, const moeg_router *router, const moeg_law *law, size_t first,
+                                  size_t second, moeg_binary_logit *logit)
 {
-    const double *W, *b, *mu, *S;
-    moeg_router_affine_parts(router, &W, &b);
+    const double *mu, *S;
+    const moeg_row row = row_between(router, first, second);
     moeg_law_gaussian_parts(law, &mu, &S);
-    if (isinf(b[0]) || isinf(b[1])) {
-        *logit = (moeg_binary_logit){.near = isinf(b[0]) ? 1 : 0, .masked = 1, .constant = 1, .mean = INFINITY};
+    if (isinf(row.plus_constant) || isinf(row.minus_constant)) {
+        *logit =
+            (moeg_binary_logit){.near = isinf(row.plus_constant) ? 1 : 0, .masked = 1, .constant = 1, .mean = INFINITY};
         return MOEG_OK;
     }
-    const moeg_row row = row_between(router, 0, 1);
     const long double mean = moeg_pair_value(moeg_row_at(&row, mu));
     const long double deviation = sqrtl(moeg_binary_variance(&row, S));
     if (!isfinite((double)mean) || !isfinite((double)deviation))
@@ -72,6 +72,12 @@ moeg_status moeg_binary_logit_init(const char *function, const moeg_router *rout
         .z = constant ? 0 : fabsl(mean) / deviation,
     };
     return MOEG_OK;
+}
+
+moeg_status moeg_binary_logit_init(const char *function, const moeg_router *router, const moeg_law *law,
+                                   moeg_binary_logit *logit)
+{
+    return moeg_binary_pair_init(function, router, law, 0, 1, logit);
 }
 
 /* P(|t - z| <= h) for t ~ N(0, 1), zh < 1, h < 1, as 2 phi(z) h sum_k T_2k/(2k + 1), T_n = He_n(z) h^n/n!: the Taylor
@@ -98,13 +104,17 @@ long double moeg_binary_normal_mass(long double z, long double h)
     return narrow_mass(z, h);
 }
 
-double moeg_binary_mass(const moeg_binary_logit *logit, double w)
+/* The complement is at least 1/2 where h < z. */
+long double moeg_binary_probability(const moeg_binary_logit *logit, double w, int beyond)
 {
     if (logit->masked)
-        return 0;
+        return beyond ? 1 : 0;
     if (logit->constant)
-        return logit->mean <= w ? 1 : 0;
-    return (double)moeg_binary_normal_mass(logit->z, w / logit->deviation);
+        return (logit->mean <= w) == !beyond ? 1 : 0;
+    const long double z = logit->z, h = w / logit->deviation;
+    if (!beyond)
+        return moeg_binary_normal_mass(z, h);
+    return h < z ? 1 - moeg_binary_normal_mass(z, h) : (erfcl((h - z) * sqrt_half) + erfcl((h + z) * sqrt_half)) / 2;
 }
 
 long double moeg_binary_density(const moeg_binary_logit *logit)

@@ -41,8 +41,13 @@ long double moeg_binary_variance(const moeg_row *row, const double *S);
 /* P(|t - z| <= h) of a standard normal t, h >= 0 and z >= 0, to a few epsilon. */
 long double moeg_binary_normal_mass(long double z, long double h);
 
-/* P(|s| <= w), w >= 0 finite, to a few epsilon at any w and z. */
-double moeg_binary_mass(const moeg_binary_logit *logit, double w);
+/* The law of a_first - a_second of any router that is affine, `near` being 0 for the first and 1 for the second.
+ * MOEG_ERANGE as above. */
+moeg_status moeg_binary_pair_init(const char *function, const moeg_router *router, const moeg_law *law, size_t first,
+                                  size_t second, moeg_binary_logit *logit);
+
+/* P(|s| <= w), or, if `beyond`, P(|s| > w); w >= 0 finite; each to a few epsilon of a long double at any w and z. */
+long double moeg_binary_probability(const moeg_binary_logit *logit, double w, int beyond);
 
 /* p_s(0); 0 if masked or constant. Undefined, and not to be asked, where deviation is 0. */
 long double moeg_binary_density(const moeg_binary_logit *logit);

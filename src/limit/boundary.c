@@ -6,6 +6,7 @@
 #include "limit/boundary_job.h"
 #include "limit/check.h"
 #include "limit/line.h"
+#include "model/model.h"
 
 #include <math.h>
 
@@ -24,10 +25,12 @@ static moeg_status check_widths(const char *function, size_t nw, const double *w
     return MOEG_OK;
 }
 
-static moeg_status check_all(const char *function, const moeg_router *router, const moeg_law *law, size_t nw,
-                             const double *w, int zero_allowed, const moeg_sampling *s)
+static moeg_status check_all(const char *function, const moeg_router *router, moeg_gap gap, const moeg_law *law,
+                             size_t nw, const double *w, int zero_allowed, const moeg_sampling *s)
 {
     moeg_status status = moeg_check_router_law(function, router, law);
+    if (status == MOEG_OK)
+        status = moeg_check_gap(function, gap, moeg_router_experts(router));
     if (status == MOEG_OK)
         status = check_widths(function, nw, w, zero_allowed);
     return status == MOEG_OK ? moeg_sampling_check(s) : status;
@@ -38,66 +41,69 @@ static moeg_status run_line(const char *function, const moeg_router *router, con
 {
     moeg_line_logit logit;
     const moeg_status status = moeg_line_logit_init(function, router, law, &logit);
-    for (size_t j = 0; status == MOEG_OK && j < nw; j++) {
-        const double p = moeg_line_mass(&logit, w[j]);
-        mass[j] = (moeg_estimate){
-            .value = p,
-            .lo = p,
-            .hi = p,
-            .level = level,
-            .n = 1,
-            .contributing = 1,
-            .method = MOEG_METHOD_LINE,
-        };
-    }
+    for (size_t j = 0; status == MOEG_OK && j < nw; j++)
+        mass[j] = moeg_line_estimate((double)moeg_line_probability(&logit, w[j], 0), level);
     return status;
 }
 
-static moeg_status run_sampling(const char *function, const moeg_router *router, const moeg_law *law, size_t nw,
-                                const double *w, const moeg_sampling *s, moeg_estimate *mass, moeg_estimate *alpha,
-                                uint64_t *ties)
+static moeg_status run_sampling(const char *function, const moeg_router *router, moeg_gap gap, const moeg_law *law,
+                                size_t nw, const double *w, const moeg_sampling *s,
+                                const moeg_boundary_results *results)
 {
     moeg_job *job = NULL;
     moeg_partial *partial = NULL;
-    moeg_status status = moeg_boundary_job_make(function, &job, router, law, nw, w, alpha != NULL, 1, s);
+    moeg_status status = moeg_boundary_job_make(function, &job, router, gap, law, nw, w, results->alpha != NULL, 1, s);
     if (status == MOEG_OK)
         status = moeg_job_run(job, s, 0, moeg_job_blocks(job), &partial);
     if (status >= 0)
-        status = moeg_sampled_status(function, status,
-                                     moeg_boundary_job_read(function, job, partial, s->level, mass, alpha, ties));
+        status =
+            moeg_sampled_status(function, status, moeg_boundary_job_read(function, job, partial, s->level, results));
     moeg_partial_free(partial);
     moeg_job_free(job);
     return status;
 }
 
-moeg_status moeg_boundary_mass(const moeg_router *router, const moeg_law *law, size_t nw, const double *w,
-                               const moeg_sampling *s, moeg_estimate *mass)
+static moeg_status compute_mass(const char *function, const moeg_router *router, moeg_gap gap, const moeg_law *law,
+                                size_t nw, const double *w, const moeg_sampling *s, moeg_estimate *mass)
 {
-    static const char function[] = "boundary_mass";
     int line = 0;
-    moeg_status status = check_all(function, router, law, nw, w, 1, s);
+    moeg_status status = check_all(function, router, gap, law, nw, w, 1, s);
     if (status == MOEG_OK)
         status = moeg_check_pointer(function, "mass", mass);
     if (status == MOEG_OK)
-        status = moeg_choose_line(function, moeg_line_refusal(router, law), s->method, &line);
+        status = moeg_choose_line(function, moeg_line_gap_refusal(router, gap, law), s->method, &line);
     if (status != MOEG_OK)
         return status;
     return line ? run_line(function, router, law, nw, w, s->level, mass)
-                : run_sampling(function, router, law, nw, w, s, mass, NULL, NULL);
+                : run_sampling(function, router, gap, law, nw, w, s, &(moeg_boundary_results){.mass = mass});
 }
 
-moeg_status moeg_boundary_exponent(const moeg_router *router, const moeg_law *law, size_t nw, const double *w,
-                                   const moeg_sampling *s, moeg_estimate *alpha, uint64_t *ties)
+moeg_status moeg_boundary_mass(const moeg_router *router, const moeg_law *law, size_t nw, const double *w,
+                               const moeg_sampling *s, moeg_estimate *mass)
+{
+    return compute_mass("boundary_mass", router, moeg_gap_margin(), law, nw, w, s, mass);
+}
+
+moeg_status moeg_boundary_gap_mass(const moeg_router *router, moeg_gap gap, const moeg_law *law, size_t nw,
+                                   const double *w, const moeg_sampling *s, moeg_estimate *mass)
+{
+    return compute_mass("boundary_gap_mass", router, gap, law, nw, w, s, mass);
+}
+
+moeg_status moeg_boundary_exponent(const moeg_router *router, moeg_gap gap, const moeg_law *law, size_t nw,
+                                   const double *w, const moeg_sampling *s, moeg_estimate *alpha, moeg_estimate *C,
+                                   uint64_t *ties)
 {
     static const char function[] = "boundary_exponent";
-    moeg_status status = check_all(function, router, law, nw, w, 0, s);
+    moeg_status status = check_all(function, router, gap, law, nw, w, 0, s);
     if (status == MOEG_OK)
         status = moeg_check_pointer(function, "alpha", alpha);
     if (status != MOEG_OK)
         return status;
     if (s->method == MOEG_METHOD_LINE)
         return moeg_fail(MOEG_EUNSUPPORTED, "%s: method line does not apply: Hill's estimator needs rows", function);
-    return run_sampling(function, router, law, nw, w, s, NULL, alpha, ties);
+    const moeg_boundary_results results = {.alpha = alpha, .C = C, .ties = ties};
+    return run_sampling(function, router, gap, law, nw, w, s, &results);
 }
 
 moeg_status moeg_boundary_slope(const moeg_router *router, const moeg_law *law, double *slope)
@@ -123,22 +129,22 @@ moeg_status moeg_boundary_slope(const moeg_router *router, const moeg_law *law, 
     return MOEG_OK;
 }
 
-moeg_status moeg_boundary_job_create(moeg_job **job, const moeg_router *router, const moeg_law *law, size_t nw,
-                                     const double *w, const moeg_sampling *s)
+moeg_status moeg_boundary_job_create(moeg_job **job, const moeg_router *router, moeg_gap gap, const moeg_law *law,
+                                     size_t nw, const double *w, const moeg_sampling *s)
 {
     static const char function[] = "boundary_job_create";
     moeg_status status = moeg_check_pointer(function, "job", job);
     if (status == MOEG_OK)
-        status = check_all(function, router, law, nw, w, 1, s);
+        status = check_all(function, router, gap, law, nw, w, 1, s);
     if (status == MOEG_OK)
         status = moeg_check_job_method(function, s);
     if (status != MOEG_OK)
         return status;
-    return moeg_boundary_job_make(function, job, router, law, nw, w, 1, 1, s);
+    return moeg_boundary_job_make(function, job, router, gap, law, nw, w, 1, 1, s);
 }
 
 moeg_status moeg_boundary_job_result(const moeg_job *job, const moeg_partial *partial, double level,
-                                     moeg_estimate *mass, moeg_estimate *alpha, uint64_t *ties)
+                                     moeg_estimate *mass, moeg_estimate *alpha, moeg_estimate *C, uint64_t *ties)
 {
     static const char function[] = "boundary_job_result";
     moeg_status status = moeg_check_pointer(function, "job", job);
@@ -155,7 +161,9 @@ moeg_status moeg_boundary_job_result(const moeg_job *job, const moeg_partial *pa
                          function);
     if ((status = moeg_check_level(function, level)) != MOEG_OK)
         return status;
-    if (alpha != NULL && c->w[0] == 0)
-        return moeg_fail(MOEG_EINVAL, "%s: alpha cannot be had: w[%zu] is 0", function, c->order[0]);
-    return moeg_boundary_job_read(function, job, partial, level, mass, alpha, ties);
+    if ((alpha != NULL || C != NULL) && c->w[0] == 0)
+        return moeg_fail(MOEG_EINVAL, "%s: %s cannot be had: w[%zu] is 0", function, alpha != NULL ? "alpha" : "C",
+                         c->order[0]);
+    const moeg_boundary_results results = {mass, alpha, C, ties};
+    return moeg_boundary_job_read(function, job, partial, level, &results);
 }

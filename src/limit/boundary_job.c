@@ -4,18 +4,16 @@
 #include "base/kernel.h"
 #include "base/memory.h"
 #include "limit/check.h"
-#include "limit/row_space.h"
 #include "model/model.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The arrays of a block, variables by rows. */
+/* The arrays of a block. */
 typedef struct boundary_rows {
-    double *x, *logits, *margin, *scratch; /* (d), (K), (1), of law and router */
-    uint32_t *best, *bin;                  /* (1), (1) */
-    uint64_t *count;                       /* (chains x (nw + 1)) */
+    double *gap, *scratch; /* (1 x stride), of the rows */
+    uint32_t *bin;         /* (1 x stride) */
+    uint64_t *count;       /* (chains x (nw + 1)) */
 } boundary_rows;
 
 /* Rows are counted in turn by so many counters of a bin, so that an addition does not wait for the one before; where
@@ -29,23 +27,18 @@ static size_t chains_of(const moeg_boundary_context *c)
 static size_t layout(const moeg_boundary_context *c, size_t stride, double *base, boundary_rows *rows)
 {
     _Static_assert(sizeof(uint64_t) == sizeof(double), "counters take the room of doubles");
-    const size_t law = moeg_law_workspace(c->law, stride), router = moeg_router_workspace(c->router, stride);
-    const size_t sizes[] = {
-        c->d * stride, c->K * stride, stride, law > router ? law : router, stride, stride, chains_of(c) * (c->nw + 1)};
-    double *at[7];
+    const size_t sizes[] = {stride, moeg_gap_rows_workspace(&c->rows, stride), stride, chains_of(c) * (c->nw + 1)};
+    double *at[4];
     size_t used = 0;
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < 4; i++) {
         at[i] = base == NULL ? NULL : base + used;
         used += moeg_round_lanes(sizes[i]);
     }
     *rows = (boundary_rows){
-        .x = at[0],
-        .logits = at[1],
-        .margin = at[2],
-        .scratch = at[3],
-        .best = (uint32_t *)at[4],
-        .bin = (uint32_t *)at[5],
-        .count = (uint64_t *)at[6],
+        .gap = at[0],
+        .scratch = at[1],
+        .bin = (uint32_t *)at[2],
+        .count = (uint64_t *)at[3],
     };
     return used;
 }
@@ -62,7 +55,7 @@ static void count_rows(const moeg_boundary_context *c, size_t n, const boundary_
             state[MOEG_BOUNDARY_BINS + j] += (double)r->count[chain * bins + j];
     uint64_t ties = 0;
     for (size_t i = 0; i < n; i++)
-        ties += r->margin[i] == 0;
+        ties += r->gap[i] == 0;
     state[MOEG_BOUNDARY_TIES] += (double)ties;
     state[MOEG_BOUNDARY_ROWS] += (double)n;
 }
@@ -70,8 +63,8 @@ static void count_rows(const moeg_boundary_context *c, size_t n, const boundary_
 static void add_logarithms(const moeg_boundary_context *c, size_t n, const boundary_rows *r, double *sums)
 {
     for (size_t i = 0; i < n; i++)
-        if (r->bin[i] < c->nw && r->margin[i] > 0)
-            sums[r->bin[i]] += moeg_log_ratio(c->w[r->bin[i]], r->margin[i]);
+        if (r->bin[i] < c->nw && r->gap[i] > 0)
+            sums[r->bin[i]] += moeg_log_ratio(c->w[r->bin[i]], r->gap[i]);
 }
 
 static moeg_status block(const void *context, uint64_t first, uint64_t count, void *workspace, double *state)
@@ -80,15 +73,10 @@ static moeg_status block(const void *context, uint64_t first, uint64_t count, vo
     const size_t n = (size_t)count, stride = moeg_round_lanes(n);
     boundary_rows r;
     layout(c, stride, workspace, &r);
-    moeg_status status = moeg_law_draw(c->law, c->seed, first, n, stride, r.x, r.scratch);
-    if (status == MOEG_OK)
-        status = moeg_router_logits_block(c->router, n, stride, r.x, r.logits, r.scratch);
+    const moeg_status status = moeg_gap_rows_draw(&c->rows, first, n, stride, r.scratch, r.gap);
     if (status != MOEG_OK)
         return status;
-    const size_t bad = moeg_margin_block(c->K, n, stride, r.logits, r.best, r.margin);
-    if (bad < n)
-        return moeg_fail(MOEG_ERANGE, "boundary: logits of sample %" PRIu64 " overflow", first + bad);
-    moeg_kernel_bins(c->nw, c->w, n, r.margin, r.bin);
+    moeg_kernel_bins(c->nw, c->w, n, r.gap, r.bin);
     count_rows(c, n, &r, state);
     if (c->logarithms)
         add_logarithms(c, n, &r, state + MOEG_BOUNDARY_BINS + c->nw);
@@ -105,8 +93,7 @@ static void merge(const void *context, const double *right, double *left)
 static void destroy(void *context)
 {
     moeg_boundary_context *c = context;
-    moeg_router_free(c->router);
-    moeg_law_free(c->law);
+    moeg_gap_rows_free(&c->rows);
     moeg_release(c->w);
     moeg_release(c->order);
     moeg_release(c);
@@ -132,7 +119,7 @@ static int by_width(const void *a, const void *b)
     return p->index < q->index ? -1 : p->index > q->index;
 }
 
-static moeg_boundary_context *make_context(size_t nw, const double *w, int logarithms, uint64_t seed)
+static moeg_boundary_context *make_context(size_t nw, const double *w, int logarithms)
 {
     moeg_boundary_context *c = moeg_alloc_zero(1, sizeof *c);
     if (c == NULL)
@@ -153,37 +140,21 @@ static moeg_boundary_context *make_context(size_t nw, const double *w, int logar
         c->order[j] = grid[j].index;
     }
     moeg_release(grid);
-    c->seed = seed;
     c->nw = nw;
     c->logarithms = logarithms;
     return c;
 }
 
-/* Router and law of the samples: of the row space where it is wanted and has fewer dimensions, else those given. */
-static moeg_status set_objects(const char *function, moeg_boundary_context *c, int row_space, const moeg_router *router,
-                               const moeg_law *law)
-{
-    const moeg_status status = row_space ? moeg_row_space(function, router, law, &c->router, &c->law) : MOEG_OK;
-    if (status != MOEG_OK)
-        return status;
-    if (c->router == NULL) {
-        c->router = moeg_router_retain(router);
-        c->law = moeg_law_retain(law);
-    }
-    c->K = moeg_router_experts(c->router);
-    c->d = moeg_router_dim(c->router);
-    return MOEG_OK;
-}
-
-moeg_status moeg_boundary_job_make(const char *function, moeg_job **job, const moeg_router *router, const moeg_law *law,
-                                   size_t nw, const double *w, int logarithms, int row_space, const moeg_sampling *s)
+moeg_status moeg_boundary_job_make(const char *function, moeg_job **job, const moeg_router *router, moeg_gap gap,
+                                   const moeg_law *law, size_t nw, const double *w, int logarithms, int row_space,
+                                   const moeg_sampling *s)
 {
     if (nw > SIZE_MAX / 64)
         return moeg_fail_memory(function);
-    moeg_boundary_context *c = make_context(nw, w, logarithms, s->seed);
+    moeg_boundary_context *c = make_context(nw, w, logarithms);
     if (c == NULL)
         return moeg_fail_memory(function);
-    moeg_status status = set_objects(function, c, row_space, router, law);
+    moeg_status status = moeg_gap_rows_init(function, router, gap, law, row_space, s->seed, &c->rows);
     if (status != MOEG_OK) {
         destroy(c);
         return status;
@@ -191,7 +162,7 @@ moeg_status moeg_boundary_job_make(const char *function, moeg_job **job, const m
     enum { ROWS = 64 };
     boundary_rows r;
     const size_t per_row = (layout(c, 2 * ROWS, NULL, &r) - layout(c, ROWS, NULL, &r)) / ROWS;
-    const size_t rows = moeg_block_rows(per_row + 1);
+    const size_t rows = moeg_block_rows(per_row + 2);
     const moeg_job_spec spec = {
         .name = "boundary",
         .units = moeg_sample_units(law, s),

@@ -1,23 +1,23 @@
-/* Sampled margins as a job: counts and sums of logarithms in the bins of a grid of widths. */
+/* Sampled gaps as a job: counts and sums of logarithms in the bins of a grid of widths. */
 #ifndef MOEG_LIMIT_BOUNDARY_JOB_H
 #define MOEG_LIMIT_BOUNDARY_JOB_H
+
+#include "limit/gap_rows.h"
 
 #include <moegeom/boundary.h>
 
 #include <math.h>
 
 typedef struct moeg_boundary_context {
-    moeg_router *router;
-    moeg_law *law;
-    uint64_t seed;
-    size_t K, d, nw;
+    moeg_gap_rows rows;
+    size_t nw;
     int logarithms; /* Whether to add them: they are wanted for the exponent alone. */
     double *w;      /* (nw) ascending */
     size_t *order;  /* (nw), the index of w[j] in the grid as given */
 } moeg_boundary_context;
 
-/* State: {rows, ties (Delta = 0), rows in bin j (nw), sum over bin j of log(w_j/Delta), Delta > 0 (nw)}; bin j holds
- * w_(j - 1) < Delta <= w_j. */
+/* State: {rows, ties (gap 0), rows in bin j (nw), sum over bin j of log(w_j/gap), gap > 0 (nw)}; bin j holds
+ * w_(j - 1) < gap <= w_j. */
 enum { MOEG_BOUNDARY_ROWS, MOEG_BOUNDARY_TIES, MOEG_BOUNDARY_BINS };
 
 /* log(w/v), 0 < v <= w: exact near v = w, and where the quotient overflows. */
@@ -30,14 +30,21 @@ static inline double moeg_log_ratio(double w, double v)
 /* moeg_boundary_job_create() after its checks, on behalf of `function`: in the router's row space where it has fewer
  * dimensions (row_space.h), as users get it, or (row_space = 0) in the full space, for tests and benchmarks to compare.
  */
-moeg_status moeg_boundary_job_make(const char *function, moeg_job **job, const moeg_router *router, const moeg_law *law,
-                                   size_t nw, const double *w, int logarithms, int row_space, const moeg_sampling *s);
+moeg_status moeg_boundary_job_make(const char *function, moeg_job **job, const moeg_router *router, moeg_gap gap,
+                                   const moeg_law *law, size_t nw, const double *w, int logarithms, int row_space,
+                                   const moeg_sampling *s);
 
 /* The context of a boundary job, or NULL if it is another job. */
 const moeg_boundary_context *moeg_boundary_context_of(const moeg_job *job);
 
+/* Where results go, in the grid's own order; each may be NULL. */
+typedef struct moeg_boundary_results {
+    moeg_estimate *mass, *alpha, *C; /* (nw) */
+    uint64_t *ties;
+} moeg_boundary_results;
+
 /* moeg_boundary_job_result() after its checks, on behalf of `function`. */
 moeg_status moeg_boundary_job_read(const char *function, const moeg_job *job, const moeg_partial *partial, double level,
-                                   moeg_estimate *mass, moeg_estimate *alpha, uint64_t *ties);
+                                   const moeg_boundary_results *results);
 
 #endif

@@ -3,9 +3,9 @@
 #include <moegeom/estimate.h>
 
 #include "base/error.h"
-#include "base/interval.h"
 #include "base/job.h"
 #include "base/memory.h"
+#include "limit/boundary_exponent.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -20,32 +20,6 @@ static moeg_estimate unknown_mass(double level)
         .level = level,
         .method = MOEG_METHOD_MC,
     };
-}
-
-/* Hill's estimate from `felt` rows whose logarithms add to `sum`. Without rows, or with all of them at w, no finite
- * exponent is told from any other. */
-static moeg_status estimate_exponent(const char *function, uint64_t n, uint64_t felt, double sum, double level,
-                                     moeg_estimate *out)
-{
-    const double value = felt == 0 ? NAN : (double)felt / sum;
-    moeg_estimate e = {
-        .value = value,
-        .std_error = INFINITY,
-        .lo = -INFINITY,
-        .hi = INFINITY,
-        .level = level,
-        .n = n,
-        .contributing = felt,
-        .method = MOEG_METHOD_MC,
-    };
-    if (isfinite(value)) {
-        const moeg_status status = moeg_interval_gamma(function, felt, value, level, &e.lo, &e.hi);
-        if (status != MOEG_OK)
-            return status;
-        e.std_error = value / sqrt((double)felt);
-    }
-    *out = e;
-    return felt >= MOEG_ENOUGH_UNITS && isfinite(value) ? MOEG_OK : MOEG_EUNABLE;
 }
 
 /* The counts of a state of n rows: how many have Delta <= w_j, into below (nw), and how many of them are ties. A state
@@ -75,65 +49,94 @@ static moeg_status read_counts(const char *function, const moeg_boundary_context
                : status;
 }
 
-/* The results in ascending order of w into arrays of the grid's own order. *doubtful: the place in ascending order of
- * an exponent that too few rows tell, or nw. */
+/* Estimates in the grid's own order, and the places in ascending order of w of an exponent that too few rows tell, and
+ * of a constant that is out of range; nw if there is none. */
+typedef struct estimates {
+    moeg_estimate *mass, *alpha, *C;
+    size_t untold, out_of_range;
+} estimates;
+
 static moeg_status read_state(const char *function, const moeg_boundary_context *c, const double *sums, uint64_t n,
-                              const uint64_t *below, uint64_t ties, double level, moeg_estimate *mass,
-                              moeg_estimate *alpha, size_t *doubtful)
+                              const uint64_t *below, uint64_t ties, double level, estimates *e)
 {
     double sum = 0;
-    *doubtful = c->nw;
+    e->untold = e->out_of_range = c->nw;
     for (size_t j = 0; j < c->nw; j++) {
+        const size_t at = c->order[j];
         /* Rows below the last width are farther from this one by the logarithm of the widths' ratio. */
         if (j > 0 && below[j - 1] > ties)
             sum += (double)(below[j - 1] - ties) * moeg_log_ratio(c->w[j], c->w[j - 1]);
         sum += sums[j];
         moeg_status status = MOEG_OK;
         if (n == 0)
-            mass[c->order[j]] = unknown_mass(level);
+            e->mass[at] = unknown_mass(level);
         else
-            status = moeg_estimate_proportion(below[j], n, level, MOEG_METHOD_MC, mass + c->order[j]);
-        if (status == MOEG_OK && c->logarithms && c->w[j] > 0)
-            status = estimate_exponent(function, n, below[j] - ties, sum, level, alpha + c->order[j]);
+            status = moeg_estimate_proportion(below[j], n, level, MOEG_METHOD_MC, &e->mass[at]);
+        if (status == MOEG_OK && c->logarithms && c->w[j] > 0) {
+            status = moeg_boundary_hill(function, n, below[j] - ties, sum, level, &e->alpha[at]);
+            if (status == MOEG_EUNABLE && e->untold == c->nw)
+                e->untold = j;
+            if (status >= 0 &&
+                moeg_boundary_constant(c->w[j], &e->mass[at], &e->alpha[at], &e->C[at]) == MOEG_EUNABLE &&
+                e->out_of_range == c->nw)
+                e->out_of_range = j;
+        }
         if (status < 0)
             return status;
-        if (status == MOEG_EUNABLE && *doubtful == c->nw)
-            *doubtful = j;
     }
     return MOEG_OK;
 }
 
+/* MOEG_OK, or MOEG_EUNABLE for what of the results is wanted and could not be had. */
+static moeg_status judge(const char *function, const moeg_boundary_context *c, const estimates *e,
+                         const moeg_boundary_results *results)
+{
+    if ((results->alpha != NULL || results->C != NULL) && e->untold < c->nw)
+        return moeg_fail(MOEG_EUNABLE,
+                         "%s: w[%zu] = %g has %" PRIu64 " rows below it that tell an exponent, fewer than %d", function,
+                         c->order[e->untold], c->w[e->untold], e->alpha[c->order[e->untold]].contributing,
+                         MOEG_ENOUGH_UNITS);
+    if (results->C != NULL && e->out_of_range < c->nw)
+        return moeg_fail(MOEG_EUNABLE, "%s: C at w[%zu] = %g is out of the range of a double", function,
+                         c->order[e->out_of_range], c->w[e->out_of_range]);
+    return MOEG_OK;
+}
+
+static void write_results(size_t nw, const estimates *e, uint64_t ties, const moeg_boundary_results *results)
+{
+    for (size_t j = 0; j < nw; j++) {
+        if (results->mass != NULL)
+            results->mass[j] = e->mass[j];
+        if (results->alpha != NULL)
+            results->alpha[j] = e->alpha[j];
+        if (results->C != NULL)
+            results->C[j] = e->C[j];
+    }
+    if (results->ties != NULL)
+        *results->ties = ties;
+}
+
 moeg_status moeg_boundary_job_read(const char *function, const moeg_job *job, const moeg_partial *partial, double level,
-                                   moeg_estimate *mass, moeg_estimate *alpha, uint64_t *ties)
+                                   const moeg_boundary_results *results)
 {
     const moeg_boundary_context *c = moeg_boundary_context_of(job);
     const size_t nw = c->nw;
     double *state = moeg_alloc(MOEG_BOUNDARY_BINS + 2 * nw, sizeof *state);
-    moeg_estimate *all = moeg_alloc(nw, 2 * sizeof *all);
-    uint64_t *below = moeg_alloc(nw, sizeof *below), tied = 0;
+    moeg_estimate *all = moeg_alloc(nw, 3 * sizeof *all);
+    uint64_t *below = moeg_alloc(nw, sizeof *below), ties = 0;
     const uint64_t n = moeg_partial_units(partial);
-    size_t doubtful;
     moeg_status status = state == NULL || all == NULL || below == NULL ? moeg_fail_memory(function) : MOEG_OK;
     if (status == MOEG_OK)
         status = moeg_partial_state(job, partial, state);
     if (status == MOEG_OK)
-        status = read_counts(function, c, state, n, below, &tied);
-    if (status == MOEG_OK)
-        status =
-            read_state(function, c, state + MOEG_BOUNDARY_BINS + nw, n, below, tied, level, all, all + nw, &doubtful);
+        status = read_counts(function, c, state, n, below, &ties);
     if (status == MOEG_OK) {
-        for (size_t j = 0; mass != NULL && j < nw; j++)
-            mass[j] = all[j];
-        for (size_t j = 0; alpha != NULL && j < nw; j++)
-            alpha[j] = all[nw + j];
-        if (ties != NULL)
-            *ties = tied;
-        if (alpha != NULL && doubtful < nw)
-            status = moeg_fail(MOEG_EUNABLE,
-                               "%s: w[%zu] = %g has %" PRIu64 " rows below it that tell an exponent, fewer "
-                               "than %d",
-                               function, c->order[doubtful], c->w[doubtful], all[nw + c->order[doubtful]].contributing,
-                               MOEG_ENOUGH_UNITS);
+        estimates e = {.mass = all, .alpha = all + nw, .C = all + 2 * nw};
+        status = read_state(function, c, state + MOEG_BOUNDARY_BINS + nw, n, below, ties, level, &e);
+        if (status == MOEG_OK) {
+            write_results(nw, &e, ties, results);
+            status = judge(function, c, &e, results);
+        }
     }
     moeg_release(state);
     moeg_release(all);

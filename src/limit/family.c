@@ -58,14 +58,15 @@ void moeg_family_logit_init(const moeg_router *router, const moeg_law *law, moeg
 }
 
 /* w - scale Delta_0 is rounded once, whatever cancels in it. */
-double moeg_family_mass(const moeg_family_logit *logit, double w)
+long double moeg_family_probability(const moeg_family_logit *logit, double w, int beyond)
 {
-    const long double beyond = fmal(-logit->scale, logit->offset, w) / logit->scale;
-    if (!(beyond > 0))
-        return 0;
+    const long double excess = fmal(-logit->scale, logit->offset, w) / logit->scale;
+    if (!(excess > 0))
+        return beyond ? 1 : 0;
     if (logit->order == 2)
-        return (double)-expm1l(-beyond * beyond / 2);
-    return (double)erfl(powl(beyond, 1 / (long double)logit->power) * sqrt_half);
+        return beyond ? expl(-excess * excess / 2) : -expm1l(-excess * excess / 2);
+    const long double y = powl(excess, 1 / (long double)logit->power) * sqrt_half;
+    return beyond ? erfcl(y) : erfl(y);
 }
 
 /* 1/p, rounded down: (t/c)^alpha is then too large for t < c, which does no harm. With r = (t/c)^(1/p) > 1 it is too

@@ -39,8 +39,8 @@ size_t moeg_family_positive(const moeg_router *router);
 /* The law of s, where moeg_family_refusal() is NULL. */
 void moeg_family_logit_init(const moeg_router *router, const moeg_law *law, moeg_family_logit *logit);
 
-/* P(|s| <= w), w >= 0 finite, to rounding. */
-double moeg_family_mass(const moeg_family_logit *logit, double w);
+/* P(|s| <= w), or, if `beyond`, P(|s| > w); w >= 0 finite; to a few epsilon of a long double. */
+long double moeg_family_probability(const moeg_family_logit *logit, double w, int beyond);
 
 /* An exact margin condition, rounded so that it stays true. MOEG_ERANGE if C or alpha overflow. */
 moeg_status moeg_family_condition(const char *function, const moeg_family_logit *logit,

@@ -4,10 +4,31 @@
 #include "model/model.h"
 
 #include <math.h>
+#include <stdint.h>
+#include <string.h>
 
 const char *moeg_line_refusal(const moeg_router *router, const moeg_law *law)
 {
     return moeg_family_has(law) ? moeg_family_refusal(router) : moeg_binary_refusal(router, law);
+}
+
+const char *moeg_line_gap_refusal(const moeg_router *router, moeg_gap gap, const moeg_law *law)
+{
+    return gap.lower == 2 || moeg_router_experts(router) != 2 ? moeg_line_refusal(router, law)
+                                                              : "the gap is not the margin";
+}
+
+moeg_estimate moeg_line_estimate(double value, double level)
+{
+    return (moeg_estimate){
+        .value = value,
+        .lo = value,
+        .hi = value,
+        .level = level,
+        .n = 1,
+        .contributing = 1,
+        .method = MOEG_METHOD_LINE,
+    };
 }
 
 moeg_status moeg_line_logit_init(const char *function, const moeg_router *router, const moeg_law *law,
@@ -20,9 +41,46 @@ moeg_status moeg_line_logit_init(const char *function, const moeg_router *router
     return MOEG_OK;
 }
 
-double moeg_line_mass(const moeg_line_logit *logit, double w)
+long double moeg_line_probability(const moeg_line_logit *logit, double w, int beyond)
 {
-    return logit->is_family ? moeg_family_mass(&logit->as.family, w) : moeg_binary_mass(&logit->as.binary, w);
+    return logit->is_family ? moeg_family_probability(&logit->as.family, w, beyond)
+                            : moeg_binary_probability(&logit->as.binary, w, beyond);
+}
+
+/* The double that has these bits: from 0 up, they are in the order of the numbers. */
+static double from_bits(uint64_t bits)
+{
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Whether P(|s| <= w) >= p, from the smaller of the probability and its complement, neither of which then cancels: 1 -
+ * p is exact for p >= 1/2. */
+static int reaches(const moeg_line_logit *logit, double w, double p)
+{
+    return p <= 0.5 ? moeg_line_probability(logit, w, 0) >= p : moeg_line_probability(logit, w, 1) <= 1 - p;
+}
+
+/* The smallest double at which the mass is p, by bisection among all of them. No s that varies is bounded, though far
+ * out nothing is left of its tail in a long double. */
+double moeg_line_quantile(const moeg_line_logit *logit, double p)
+{
+    uint64_t below = 0, above;
+    const double most = INFINITY;
+    memcpy(&above, &most, sizeof above);
+    if (p == 1 && (logit->is_family || !logit->as.binary.constant))
+        return INFINITY;
+    if (reaches(logit, 0, p))
+        return 0;
+    while (above - below > 1) {
+        const uint64_t middle = below + (above - below) / 2;
+        if (reaches(logit, from_bits(middle), p))
+            above = middle;
+        else
+            below = middle;
+    }
+    return from_bits(above);
 }
 
 const char *moeg_line_risk_refusal(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law)

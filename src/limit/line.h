@@ -18,10 +18,21 @@ typedef struct moeg_line_logit {
 /* NULL if the closed forms of the law apply, else why not. */
 const char *moeg_line_refusal(const moeg_router *router, const moeg_law *law);
 
+/* The same where a gap is wanted: only the margin of two experts is one of these. */
+const char *moeg_line_gap_refusal(const moeg_router *router, moeg_gap gap, const moeg_law *law);
+
+/* The estimate that is the number itself. */
+moeg_estimate moeg_line_estimate(double value, double level);
+
 /* Where moeg_line_refusal() is NULL. MOEG_ERANGE if a moment overflows double. */
 moeg_status moeg_line_logit_init(const char *function, const moeg_router *router, const moeg_law *law,
                                  moeg_line_logit *logit);
-double moeg_line_mass(const moeg_line_logit *logit, double w);
+
+/* P(|s| <= w), or, if `beyond`, P(|s| > w); w >= 0 finite. */
+long double moeg_line_probability(const moeg_line_logit *logit, double w, int beyond);
+
+/* The smallest w with P(|s| <= w) >= p, 0 < p <= 1, to rounding; +inf if there is none. */
+double moeg_line_quantile(const moeg_line_logit *logit, double p);
 
 /* What the risks need. */
 typedef struct moeg_line_risk {

@@ -29,11 +29,12 @@ static void run_threads(boundary_case *c, int threads)
     s.max_threads = threads;
     moeg_job *job = NULL;
     moeg_partial *partial = NULL;
-    moeg_status status = moeg_boundary_job_make("bench", &job, c->router, c->law, WIDTHS, c->w, 0, c->row_space, &s);
+    moeg_status status =
+        moeg_boundary_job_make("bench", &job, c->router, moeg_gap_margin(), c->law, WIDTHS, c->w, 0, c->row_space, &s);
     if (status == MOEG_OK)
         status = moeg_job_run(job, &s, 0, moeg_job_blocks(job), &partial);
     if (status == MOEG_OK)
-        status = moeg_boundary_job_read("bench", job, partial, s.level, c->mass, NULL, NULL);
+        status = moeg_boundary_job_read("bench", job, partial, s.level, &(moeg_boundary_results){.mass = c->mass});
     c->failed |= status != MOEG_OK;
     moeg_partial_free(partial);
     moeg_job_free(job);

@@ -178,7 +178,8 @@ static void check_exponents(const struct edge_problem *p, const struct rows *r, 
     moeg_sampling s = moeg_sampling_default();
     s.n = r->n;
     s.seed = seed;
-    const moeg_status status = moeg_boundary_exponent(p->router, p->law, WIDTHS, w, &s, alpha, &ties);
+    const moeg_status status =
+        moeg_boundary_exponent(p->router, moeg_gap_margin(), p->law, WIDTHS, w, &s, alpha, NULL, &ties);
     int is_unable = 0;
     for (size_t i = 0; i < r->n; i++)
         tied += r->margin[i] == 0;

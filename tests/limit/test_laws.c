@@ -421,7 +421,8 @@ static void check_failure(const struct problem *p, const moeg_law *law, moeg_sta
         const moeg_sampling o = options(N, 12, threads[t]);
         memcpy(&e, &untouched, sizeof e);
         assert_status(moeg_boundary_mass(p->router, law, 1, &tau, &o, &e), status, text);
-        assert_status(moeg_boundary_exponent(p->router, law, 1, &tau, &o, &e, NULL), status, text);
+        assert_status(moeg_boundary_exponent(p->router, moeg_gap_margin(), law, 1, &tau, &o, &e, NULL, NULL), status,
+                      text);
         assert_status(moeg_risk_gap(p->moe, p->teacher, law, MOEG_MIX_OUTPUT, 1, &tau, &o, &e), status, text);
         assert_status(moeg_risk_curve(p->moe, p->teacher, law, MOEG_MIX_LOSS, 1, &tau, &o, &e, NULL, NULL, NULL),
                       status, text);

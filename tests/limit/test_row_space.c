@@ -219,10 +219,12 @@ static void mass_is_that_of_the_full_space(void **state)
             const moeg_sampling s = options(N, 10 + (uint64_t)row_space);
             moeg_job *job;
             moeg_partial *partial;
-            assert_ok(moeg_boundary_job_make("test", &job, p.router, p.law, NW, w, 0, row_space, &s));
+            assert_ok(
+                moeg_boundary_job_make("test", &job, p.router, moeg_gap_margin(), p.law, NW, w, 0, row_space, &s));
             assert_ok(moeg_job_run(job, &s, 0, moeg_job_blocks(job), &partial));
-            assert_int_equal(moeg_boundary_context_of(job)->d, row_space ? K - 1 : d);
-            assert_ok(moeg_boundary_job_read("test", job, partial, s.level, mass[row_space], NULL, NULL));
+            assert_int_equal(moeg_boundary_context_of(job)->rows.d, row_space ? K - 1 : d);
+            assert_ok(moeg_boundary_job_read("test", job, partial, s.level,
+                                             &(moeg_boundary_results){.mass = mass[row_space]}));
             moeg_partial_free(partial);
             moeg_job_free(job);
         }

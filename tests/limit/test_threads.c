@@ -63,7 +63,19 @@ static moeg_status mass(const struct call *c, struct outputs *o)
 
 static moeg_status exponent(const struct call *c, struct outputs *o)
 {
-    return moeg_boundary_exponent(c->p->router, c->p->law, TAUS, w, &c->s, o->estimates, o->counts);
+    moeg_estimate *e = o->estimates;
+    return moeg_boundary_exponent(c->p->router, moeg_gap_margin(), c->p->law, TAUS, w, &c->s, e, e + TAUS, o->counts);
+}
+
+static moeg_status gap_mass(const struct call *c, struct outputs *o)
+{
+    return moeg_boundary_gap_mass(c->p->router, moeg_gap_order(2), c->p->law, TAUS, w, &c->s, o->estimates);
+}
+
+static moeg_status quantile(const struct call *c, struct outputs *o)
+{
+    static const double p[TAUS] = {0.03, 0.5, 0.8};
+    return moeg_boundary_quantile(c->p->router, moeg_gap_top(2), c->p->law, TAUS, p, &c->s, o->estimates);
 }
 
 static moeg_status risk_job(const struct call *c, struct outputs *o)
@@ -83,17 +95,18 @@ static moeg_status boundary_job(const struct call *c, struct outputs *o)
 {
     moeg_job *job;
     moeg_partial *partial;
-    assert_ok(moeg_boundary_job_create(&job, c->p->router, c->p->law, TAUS, w, &c->s));
+    assert_ok(moeg_boundary_job_create(&job, c->p->router, moeg_gap_top(2), c->p->law, TAUS, w, &c->s));
     assert_ok(moeg_job_run(job, &c->s, 0, moeg_job_blocks(job), &partial));
-    const moeg_status status =
-        moeg_boundary_job_result(job, partial, 0.9, o->estimates, o->estimates + TAUS, o->counts);
+    moeg_estimate *e = o->estimates;
+    const moeg_status status = moeg_boundary_job_result(job, partial, 0.9, e, e + TAUS, e + 2 * TAUS, o->counts);
     moeg_partial_free(partial);
     moeg_job_free(job);
     return status;
 }
 
 static moeg_status (*const functions[])(const struct call *c, struct outputs *o) = {
-    curve, gap, derivative, moment, holder_moment, bernstein, mass, exponent, risk_job, boundary_job,
+    curve, gap,      derivative, moment,   holder_moment, bernstein,
+    mass,  gap_mass, exponent,   quantile, risk_job,      boundary_job,
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 

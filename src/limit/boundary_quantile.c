@@ -1,0 +1,211 @@
+/* Widths of a given boundary mass [theory: boundary mass]. */
+#include <moegeom/boundary.h>
+
+#include "base/error.h"
+#include "base/kernel.h"
+#include "base/memory.h"
+#include "base/tail.h"
+#include "limit/check.h"
+#include "limit/gap_order.h"
+#include "limit/gap_rows.h"
+#include "limit/line.h"
+#include "model/model.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+static moeg_status check_all(const char *function, const moeg_router *router, moeg_gap gap, const moeg_law *law,
+                             size_t np, const double *p, const moeg_sampling *s, const moeg_estimate *quantile)
+{
+    moeg_status status = moeg_check_router_law(function, router, law);
+    if (status == MOEG_OK)
+        status = moeg_check_gap(function, gap, moeg_router_experts(router));
+    if (status == MOEG_OK && np == 0)
+        return moeg_fail(MOEG_EINVAL, "%s: np must be at least 1, got 0", function);
+    if (status == MOEG_OK)
+        status = moeg_check_pointer(function, "p", p);
+    for (size_t j = 0; j < np && status == MOEG_OK; j++)
+        if (!(p[j] > 0 && p[j] <= 1))
+            return moeg_fail(MOEG_EINVAL, "%s: p[%zu] must be in (0, 1], got %g", function, j, p[j]);
+    if (status == MOEG_OK)
+        status = moeg_sampling_check(s);
+    return status == MOEG_OK ? moeg_check_pointer(function, "quantile", quantile) : status;
+}
+
+static moeg_status run_line(const char *function, const moeg_router *router, const moeg_law *law, size_t np,
+                            const double *p, double level, moeg_estimate *quantile)
+{
+    moeg_line_logit logit;
+    const moeg_status status = moeg_line_logit_init(function, router, law, &logit);
+    for (size_t j = 0; status == MOEG_OK && j < np; j++)
+        quantile[j] = moeg_line_estimate(moeg_line_quantile(&logit, p[j]), level);
+    return status;
+}
+
+/* A job that keeps the gap of every row, in this process; its state counts the rows. */
+typedef struct kept {
+    moeg_gap_rows rows;
+    double *gap; /* (units, rounded up to lanes) */
+} kept;
+
+static moeg_status block(const void *context, uint64_t first, uint64_t count, void *workspace, double *state)
+{
+    const kept *k = context;
+    const size_t n = (size_t)count, stride = moeg_round_lanes(n);
+    state[0] = (double)n;
+    return moeg_gap_rows_draw(&k->rows, first, n, stride, workspace, k->gap + first);
+}
+
+static void merge(const void *context, const double *right, double *left)
+{
+    (void)context;
+    left[0] += right[0];
+}
+
+/* The job over *k, which it does not own. */
+static moeg_status make_job(kept *k, uint64_t units, moeg_job **job)
+{
+    enum { ROWS = 64 };
+    const size_t per_row =
+        (moeg_gap_rows_workspace(&k->rows, 2 * ROWS) - moeg_gap_rows_workspace(&k->rows, ROWS)) / ROWS;
+    const size_t rows = moeg_block_rows(per_row + 1);
+    const moeg_job_spec spec = {
+        .name = "boundary_quantile",
+        .units = units,
+        .block_size = rows,
+        .state_size = 1,
+        .workspace_size = moeg_gap_rows_workspace(&k->rows, rows) * sizeof(double),
+        .context = k,
+        .block = block,
+        .merge = merge,
+    };
+    return moeg_job_create(job, &spec);
+}
+
+/* Every gap is a number, unless its block ran where its memory is not this one. */
+static moeg_status check_kept(const char *function, uint64_t n, const double *gap)
+{
+    for (uint64_t i = 0; i < n; i++)
+        if (!(gap[i] >= 0))
+            return moeg_fail(MOEG_EUNSUPPORTED,
+                             "%s: the runner must run blocks in this process: the gap of row %" PRIu64 " is not here",
+                             function, i);
+    return MOEG_OK;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const size_t p = *(const size_t *)a, q = *(const size_t *)b;
+    return (p > q) - (p < q);
+}
+
+/* The gaps of all ranks at their places. */
+static moeg_status select_ranks(const char *function, size_t n, double *gap, size_t np, const moeg_gap_ranks *r)
+{
+    size_t *wanted = moeg_alloc(np, 3 * sizeof *wanted), count = 0;
+    if (wanted == NULL)
+        return moeg_fail_memory(function);
+    for (size_t j = 0; j < np; j++) {
+        wanted[count++] = r[j].value - 1;
+        if (r[j].lo >= 1)
+            wanted[count++] = r[j].lo - 1;
+        if (r[j].hi <= n)
+            wanted[count++] = r[j].hi - 1;
+    }
+    qsort(wanted, count, sizeof *wanted, by_rank);
+    moeg_gap_select(n, gap, count, wanted);
+    moeg_release(wanted);
+    return MOEG_OK;
+}
+
+static moeg_estimate estimate(size_t n, const double *gap, const moeg_gap_ranks *r, double level, double reach)
+{
+    const double lo = r->lo >= 1 ? gap[r->lo - 1] : 0, hi = r->hi <= n ? gap[r->hi - 1] : INFINITY;
+    return (moeg_estimate){
+        .value = gap[r->value - 1],
+        .std_error = r->lo >= 1 && isfinite(hi) ? (hi - lo) / (2 * reach) : INFINITY,
+        .lo = lo,
+        .hi = hi,
+        .level = level,
+        .n = n,
+        .contributing = r->value,
+        .method = MOEG_METHOD_MC,
+    };
+}
+
+static moeg_estimate unknown(double level)
+{
+    return (moeg_estimate){
+        .value = NAN,
+        .std_error = INFINITY,
+        .hi = INFINITY,
+        .level = level,
+        .method = MOEG_METHOD_MC,
+    };
+}
+
+/* Quantiles of n kept gaps, whose order is lost. */
+static moeg_status read_quantiles(const char *function, size_t n, double *gap, size_t np, const double *p, double level,
+                                  moeg_estimate *quantile)
+{
+    /* Student's with so many degrees of freedom is the normal distribution, and right for small levels too. */
+    const double reach = moeg_tail_student_reach(1e18, level);
+    moeg_gap_ranks *r = moeg_alloc(np, sizeof *r);
+    moeg_status status = r == NULL ? moeg_fail_memory(function) : check_kept(function, n, gap);
+    for (size_t j = 0; n > 0 && j < np && status == MOEG_OK; j++)
+        status = moeg_gap_ranks_at(function, n, p[j], level, reach, &r[j]);
+    if (n > 0 && status == MOEG_OK)
+        status = select_ranks(function, n, gap, np, r);
+    for (size_t j = 0; j < np && status >= 0; j++) {
+        quantile[j] = n > 0 ? estimate(n, gap, &r[j], level, reach) : unknown(level);
+        if (status == MOEG_OK && (n == 0 || r[j].lo < 1 || r[j].hi > n))
+            status = moeg_fail(MOEG_EUNABLE, "%s: %zu rows are too few for an interval at p[%zu] = %g", function, n, j,
+                               p[j]);
+    }
+    moeg_release(r);
+    return status;
+}
+
+static moeg_status run_sampling(const char *function, const moeg_router *router, moeg_gap gap, const moeg_law *law,
+                                size_t np, const double *p, const moeg_sampling *s, moeg_estimate *quantile)
+{
+    const uint64_t units = moeg_sample_units(law, s);
+    if (units > SIZE_MAX / sizeof(double) - MOEG_LANES)
+        return moeg_fail_memory(function);
+    moeg_job *job = NULL;
+    moeg_partial *partial = NULL;
+    kept k = {.gap = moeg_alloc(moeg_round_lanes((size_t)units), sizeof *k.gap)};
+    moeg_status status = k.gap == NULL ? moeg_fail_memory(function) : MOEG_OK;
+    for (size_t i = 0; status == MOEG_OK && i < units; i++)
+        k.gap[i] = NAN;
+    if (status == MOEG_OK)
+        status = moeg_gap_rows_init(function, router, gap, law, 1, s->seed, &k.rows);
+    if (status == MOEG_OK)
+        status = make_job(&k, units, &job);
+    if (status == MOEG_OK)
+        status = moeg_job_run(job, s, 0, moeg_job_blocks(job), &partial);
+    if (status >= 0)
+        status = moeg_sampled_status(
+            function, status,
+            read_quantiles(function, (size_t)moeg_partial_units(partial), k.gap, np, p, s->level, quantile));
+    moeg_partial_free(partial);
+    moeg_job_free(job);
+    moeg_gap_rows_free(&k.rows);
+    moeg_release(k.gap);
+    return status;
+}
+
+moeg_status moeg_boundary_quantile(const moeg_router *router, moeg_gap gap, const moeg_law *law, size_t np,
+                                   const double *p, const moeg_sampling *s, moeg_estimate *quantile)
+{
+    static const char function[] = "boundary_quantile";
+    int line = 0;
+    moeg_status status = check_all(function, router, gap, law, np, p, s, quantile);
+    if (status == MOEG_OK)
+        status = moeg_choose_line(function, moeg_line_gap_refusal(router, gap, law), s->method, &line);
+    if (status != MOEG_OK)
+        return status;
+    return line ? run_line(function, router, law, np, p, s->level, quantile)
+                : run_sampling(function, router, gap, law, np, p, s, quantile);
+}
