@@ -31,7 +31,8 @@ MOEG_EXPORT moeg_status moeg_boundary_mass(const moeg_router *router, const moeg
  * <= w; a gap of +inf is above every w. Under a Gaussian law and an affine router of which K' >= 2 experts, at most d,
  * are not masked, rows are drawn in the router's row space [theory: boundary mass]: the differences of their logits are
  * distributed as under the law, at the cost of K' - 1 normals in place of d; row i is a function of (law, router, seed,
- * i), and not that of sample i of moeg_law_sample().
+ * i), and not that of sample i of moeg_law_sample(). Under an empirical law with weights, the share of their sum, with
+ * the interval of a weighted proportion (moeg_estimate_weighted_proportion()); n counts the rows that have a weight.
  * @param gap   which one
  * @param nw    widths, at least 1
  * @param w     (nw), finite, >= 0, in logit units, in any order
@@ -50,7 +51,8 @@ MOEG_EXPORT moeg_status moeg_boundary_gap_mass(const moeg_router *router, moeg_g
  * 2 n_w alpha_true/alpha ~ chi^2(2 n_w), exact at any n_w >= 1 if the power law holds below w (and widened, at small
  * levels, to hold alpha). C has that of the delta method, C sqrt((1 - P)/(n P) + (alpha log w)^2/n_w), and an interval
  * from those of P and alpha, distances from the estimate added as squares on the scale of log C: at w = 1 it is that of
- * P. A single w is a choice: look at alpha over w.
+ * P. A single w is a choice: look at alpha over w. Of rows with weights both sums of alpha are weighted, and in the
+ * place of n_w stands what the weights of its rows are worth in equal ones, (sum w)^2/sum w^2.
  *
  * Rows with a gap of 0 have no logarithm: they are left out of alpha, and counted. By sampling only: the options'
  * method may be AUTO or MC.
@@ -68,12 +70,15 @@ MOEG_EXPORT moeg_status moeg_boundary_exponent(const moeg_router *router, moeg_g
 /** The band that holds the whole curve P(gap <= w), all w at once, with probability at least `level`: Dvoretzky, Kiefer
  * and Wolfowitz's around sampled masses (moeg_dkw()), cut to [0, 1]; the curve itself where the method was LINE.
  *
+ * @param law     of the masses
  * @param mass    (nw), from one call of moeg_boundary_mass() or moeg_boundary_gap_mass()
  * @param level   of the band; the level of the masses does not matter
  * @param lo, hi  (nw)
- * @return #MOEG_OK; #MOEG_EINVAL (NULL, nw = 0, level, or a mass that no such call writes, named by its index: not in
- *         [0, 1], or of other rows than the first). */
-MOEG_EXPORT moeg_status moeg_boundary_band(size_t nw, const moeg_estimate *mass, double level, double *lo, double *hi);
+ * @return #MOEG_OK; #MOEG_EINVAL (NULL, nw = 0, level, or a mass that no such call writes, named by its index: not the
+ *         share of its rows, or of other rows than the first); #MOEG_EUNSUPPORTED (the rows of an empirical law have
+ * unequal weights, for which no such band is known). */
+MOEG_EXPORT moeg_status moeg_boundary_band(const moeg_law *law, size_t nw, const moeg_estimate *mass, double level,
+                                           double *lo, double *hi);
 
 /** The width for a given boundary mass: q(p) = min {w : P(gap <= w) >= p}, on a grid of p.
  *
@@ -83,7 +88,10 @@ MOEG_EXPORT moeg_status moeg_boundary_band(size_t nw, const moeg_estimate *mass,
  * p, and that at any smaller width is less. The interval is made of two gaps, whose ranks come from the binomial
  * distribution, hence holds for any law: [lo, hi] are the widths whose mass has a Clopper-Pearson interval with p in
  * it. std_error is half of it over the normal quantile of the level; infinite if an end is. Gaps of +inf are ranked
- * like others. `contributing` is k.
+ * like others. `contributing` is k. Of rows with weights, k is the smallest number of them, by ascending gap, whose
+ * share of the weights is at least p, and the ends hold p in the interval of their share in as many equal rows as the
+ * weights are worth there (moeg_estimate_weighted_proportion()); masses add these weights in another order, and may
+ * differ from p by rounding.
  * @param np        probabilities, at least 1
  * @param p         (np), in (0, 1], in any order
  * @param quantile  (np)

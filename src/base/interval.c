@@ -121,20 +121,18 @@ moeg_status moeg_bernstein_upper(uint64_t n, double mean, double m2, double rang
     return MOEG_OK;
 }
 
-moeg_status moeg_interval_gamma(const char *function, uint64_t count, double value, double level, double *lo,
-                                double *hi)
+moeg_status moeg_interval_gamma(const char *function, double count, double value, double level, double *lo, double *hi)
 {
-    moeg_status status = check_size(function, "count", count);
-    if (status == MOEG_OK)
-        status = moeg_check_level(function, level);
+    if (!(count >= 1 && count <= (double)LARGEST_COUNT))
+        return moeg_fail(MOEG_EINVAL, "%s: count must be at least 1 and at most 2^53, got %g", function, count);
+    moeg_status status = moeg_check_level(function, level);
     if (status == MOEG_OK && !(value > 0 && isfinite(value)))
         status = moeg_fail(MOEG_EINVAL, "%s: value must be positive and finite, got %g", function, value);
     if (status != MOEG_OK)
         return status;
-    const double n = (double)count;
     /* At small levels both quantiles are near the median, which is below the mean: the interval is widened to hold the
      * estimate. */
-    *lo = fmin(value, value * (moeg_tail_gamma_quantile(n, 0.5 * (1 - level), 0) / n));
-    *hi = fmax(value, value * (moeg_tail_gamma_quantile(n, 0.5 * (1 - level), 1) / n));
+    *lo = fmin(value, value * (moeg_tail_gamma_quantile(count, 0.5 * (1 - level), 0) / count));
+    *hi = fmax(value, value * (moeg_tail_gamma_quantile(count, 0.5 * (1 - level), 1) / count));
     return MOEG_OK;
 }

@@ -16,10 +16,10 @@ void moeg_interval_share(double count, double failures, double share, double lev
 /* Two-sided interval of a scale that is `value` times Gamma(count)/count, as 2 count alpha_true/alpha ~ chi^2(2 count)
  * of Hill's estimator: value times the chi^2(2 count) quantiles at (1 -+ level)/2 over 2 count. value > 0. At small
  * levels, where the upper quantile is below `value`, widened to hold it: lo <= value <= hi.
- * MOEG_EINVAL (count = 0 or above 2^53, level outside (0, 1), value not positive and finite; `function` named). Cost
- * O(1). */
-moeg_status moeg_interval_gamma(const char *function, uint64_t count, double value, double level, double *lo,
-                                double *hi);
+ * The count need not be whole: of weights, it is what they are worth in equal ones.
+ * MOEG_EINVAL (count below 1 or above 2^53, level outside (0, 1), value not positive and finite; `function` named).
+ * Cost O(1). */
+moeg_status moeg_interval_gamma(const char *function, double count, double value, double level, double *lo, double *hi);
 
 /* MOEG_OK, or MOEG_EINVAL: n outside [1, 2^53], or count > n. */
 moeg_status moeg_check_count(const char *function, uint64_t count, uint64_t n);

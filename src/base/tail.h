@@ -9,8 +9,8 @@
  * 2^53, 0 < probability <= 1/2. */
 void moeg_tail_beta_quantile(double a, double b, double probability, double *x, double *y);
 
-/* The g with P(Gamma(n) <= g) = probability, or, if `upper`, with P(Gamma(n) >= g) = probability; n a whole number in
- * [1, 2^53], 0 < probability <= 1/2. */
+/* The g with P(Gamma(n) <= g) = probability, or, if `upper`, with P(Gamma(n) >= g) = probability; n in [1, 2^53], 0 <
+ * probability <= 1/2. */
 double moeg_tail_gamma_quantile(double n, double probability, int upper);
 
 /* The t with P(T >= t) = probability, Student's t with dof degrees of freedom; dof >= 29 (the expansion of its constant

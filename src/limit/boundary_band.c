@@ -3,32 +3,53 @@
 
 #include "base/error.h"
 #include "base/interval.h"
+#include "model/model.h"
 
 #include <inttypes.h>
 #include <math.h>
 
-/* A mass that the functions of boundary.h write: of n rows, `contributing` of them below; of none, NaN; or exact. */
+/* A mass that the functions of boundary.h write: of n rows, `contributing` of them below, to the rounding of sums of
+ * equal weights; of none, NaN; or exact. */
 static int is_mass(const moeg_estimate *m)
 {
     if (m->method == MOEG_METHOD_LINE)
         return m->value >= 0 && m->value <= 1;
     if (m->method != MOEG_METHOD_MC || m->contributing > m->n)
         return 0;
-    return m->n == 0 ? isnan(m->value) : m->value == (double)m->contributing / (double)m->n;
+    return m->n == 0 ? isnan(m->value) : fabs(m->value - (double)m->contributing / (double)m->n) <= 1e-9;
 }
 
-static moeg_status check_band(const char *function, size_t nw, const moeg_estimate *mass, double level,
-                              const double *lo, const double *hi)
+/* Whether the weights of a law's rows that have any are equal. */
+static int has_equal_weights(const moeg_law *law)
 {
-    if (nw == 0)
+    const double *weights = moeg_law_weights(law);
+    const uint64_t rows = moeg_law_rows(law);
+    double common = 0;
+    for (uint64_t i = 0; weights != NULL && i < rows; i++) {
+        if (weights[i] > 0 && common > 0 && weights[i] != common)
+            return 0;
+        common = fmax(common, weights[i]);
+    }
+    return 1;
+}
+
+static moeg_status check_band(const char *function, const moeg_law *law, size_t nw, const moeg_estimate *mass,
+                              double level, const double *lo, const double *hi)
+{
+    moeg_status status = moeg_check_pointer(function, "law", law);
+    if (status == MOEG_OK && nw == 0)
         return moeg_fail(MOEG_EINVAL, "%s: nw must be at least 1, got 0", function);
-    moeg_status status = moeg_check_pointer(function, "mass", mass);
+    if (status == MOEG_OK)
+        status = moeg_check_pointer(function, "mass", mass);
     if (status == MOEG_OK)
         status = moeg_check_level(function, level);
     if (status == MOEG_OK)
         status = moeg_check_pointer(function, "lo", lo);
     if (status == MOEG_OK)
         status = moeg_check_pointer(function, "hi", hi);
+    if (status == MOEG_OK && !has_equal_weights(law))
+        return moeg_fail(MOEG_EUNSUPPORTED, "%s: the rows of the law have unequal weights, for which no band is known",
+                         function);
     for (size_t j = 0; j < nw && status == MOEG_OK; j++) {
         if (!is_mass(&mass[j]))
             return moeg_fail(MOEG_EINVAL,
@@ -42,10 +63,11 @@ static moeg_status check_band(const char *function, size_t nw, const moeg_estima
     return status;
 }
 
-moeg_status moeg_boundary_band(size_t nw, const moeg_estimate *mass, double level, double *lo, double *hi)
+moeg_status moeg_boundary_band(const moeg_law *law, size_t nw, const moeg_estimate *mass, double level, double *lo,
+                               double *hi)
 {
     static const char function[] = "boundary_band";
-    moeg_status status = check_band(function, nw, mass, level, lo, hi);
+    moeg_status status = check_band(function, law, nw, mass, level, lo, hi);
     double reach = 0;
     if (status == MOEG_OK && mass[0].method != MOEG_METHOD_LINE && mass[0].n > 0)
         status = moeg_dkw(mass[0].n, level, &reach);

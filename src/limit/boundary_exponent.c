@@ -5,10 +5,10 @@
 #include <float.h>
 #include <math.h>
 
-moeg_status moeg_boundary_hill(const char *function, uint64_t n, uint64_t felt, double sum, double level,
+moeg_status moeg_boundary_hill(const char *function, uint64_t n, moeg_boundary_felt rows, double level,
                                moeg_estimate *alpha)
 {
-    const double value = felt == 0 ? NAN : (double)felt / sum;
+    const double value = rows.felt == 0 ? NAN : rows.weight / rows.sum;
     moeg_estimate e = {
         .value = value,
         .std_error = INFINITY,
@@ -16,17 +16,17 @@ moeg_status moeg_boundary_hill(const char *function, uint64_t n, uint64_t felt, 
         .hi = INFINITY,
         .level = level,
         .n = n,
-        .contributing = felt,
+        .contributing = rows.felt,
         .method = MOEG_METHOD_MC,
     };
     if (isfinite(value)) {
-        const moeg_status status = moeg_interval_gamma(function, felt, value, level, &e.lo, &e.hi);
+        const moeg_status status = moeg_interval_gamma(function, rows.units, value, level, &e.lo, &e.hi);
         if (status != MOEG_OK)
             return status;
-        e.std_error = value / sqrt((double)felt);
+        e.std_error = value / sqrt(rows.units);
     }
     *alpha = e;
-    return felt >= MOEG_ENOUGH_UNITS && isfinite(value) ? MOEG_OK : MOEG_EUNABLE;
+    return rows.units >= MOEG_ENOUGH_UNITS && isfinite(value) ? MOEG_OK : MOEG_EUNABLE;
 }
 
 /* log C = log P - alpha log w is a difference of two numbers that are independent to first order: given how many rows

@@ -60,6 +60,31 @@ static void count_rows(const moeg_boundary_context *c, size_t n, const boundary_
     state[MOEG_BOUNDARY_ROWS] += (double)n;
 }
 
+/* The same of rows with weights, those of weight 0 left out, with their logarithms. */
+static void add_weighted_rows(const moeg_boundary_context *c, const double *weights, size_t n, const boundary_rows *r,
+                              double *state)
+{
+    double *sums = state + MOEG_BOUNDARY_BINS + c->nw, *pairs = state + moeg_boundary_weights(c);
+    for (size_t i = 0; i < n; i++) {
+        const double weight = weights[i];
+        const size_t bin = r->bin[i];
+        const int tie = r->gap[i] == 0, above = bin == c->nw;
+        if (weight == 0)
+            continue;
+        double *pair = pairs + (tie     ? MOEG_BOUNDARY_TIED
+                                : above ? MOEG_BOUNDARY_ABOVE
+                                        : MOEG_BOUNDARY_WEIGHT_BINS + 2 * bin);
+        pair[0] += weight;
+        pair[1] += weight * weight;
+        state[MOEG_BOUNDARY_ROWS]++;
+        state[MOEG_BOUNDARY_TIES] += tie;
+        if (!above)
+            state[MOEG_BOUNDARY_BINS + bin]++;
+        if (c->logarithms && !tie && !above)
+            sums[bin] += weight * moeg_log_ratio(c->w[bin], r->gap[i]);
+    }
+}
+
 static void add_logarithms(const moeg_boundary_context *c, size_t n, const boundary_rows *r, double *sums)
 {
     for (size_t i = 0; i < n; i++)
@@ -77,6 +102,10 @@ static moeg_status block(const void *context, uint64_t first, uint64_t count, vo
     if (status != MOEG_OK)
         return status;
     moeg_kernel_bins(c->nw, c->w, n, r.gap, r.bin);
+    if (c->weights != NULL) {
+        add_weighted_rows(c, c->weights + first, n, &r, state);
+        return MOEG_OK;
+    }
     count_rows(c, n, &r, state);
     if (c->logarithms)
         add_logarithms(c, n, &r, state + MOEG_BOUNDARY_BINS + c->nw);
@@ -86,7 +115,7 @@ static moeg_status block(const void *context, uint64_t first, uint64_t count, vo
 static void merge(const void *context, const double *right, double *left)
 {
     const moeg_boundary_context *c = context;
-    for (size_t i = 0; i < MOEG_BOUNDARY_BINS + 2 * c->nw; i++)
+    for (size_t i = 0; i < moeg_boundary_state_size(c); i++)
         left[i] += right[i];
 }
 
@@ -159,6 +188,7 @@ moeg_status moeg_boundary_job_make(const char *function, moeg_job **job, const m
         destroy(c);
         return status;
     }
+    c->weights = moeg_law_weights(c->rows.law);
     enum { ROWS = 64 };
     boundary_rows r;
     const size_t per_row = (layout(c, 2 * ROWS, NULL, &r) - layout(c, ROWS, NULL, &r)) / ROWS;
@@ -167,7 +197,7 @@ moeg_status moeg_boundary_job_make(const char *function, moeg_job **job, const m
         .name = "boundary",
         .units = moeg_sample_units(law, s),
         .block_size = rows,
-        .state_size = MOEG_BOUNDARY_BINS + 2 * nw,
+        .state_size = moeg_boundary_state_size(c),
         .workspace_size = layout(c, rows, NULL, &r) * sizeof(double),
         .context = c,
         .block = block,

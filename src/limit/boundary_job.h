@@ -2,6 +2,7 @@
 #ifndef MOEG_LIMIT_BOUNDARY_JOB_H
 #define MOEG_LIMIT_BOUNDARY_JOB_H
 
+#include "limit/gap_order.h"
 #include "limit/gap_rows.h"
 
 #include <moegeom/boundary.h>
@@ -11,14 +12,28 @@
 typedef struct moeg_boundary_context {
     moeg_gap_rows rows;
     size_t nw;
-    int logarithms; /* Whether to add them: they are wanted for the exponent alone. */
-    double *w;      /* (nw) ascending */
-    size_t *order;  /* (nw), the index of w[j] in the grid as given */
+    int logarithms;        /* Whether to add them: they are wanted for the exponent alone. */
+    const double *weights; /* of the rows of an empirical law that has some, or NULL; they belong to the law */
+    double *w;             /* (nw) ascending */
+    size_t *order;         /* (nw), the index of w[j] in the grid as given */
 } moeg_boundary_context;
 
 /* State: {rows, ties (gap 0), rows in bin j (nw), sum over bin j of log(w_j/gap), gap > 0 (nw)}; bin j holds
- * w_(j - 1) < gap <= w_j. */
+ * w_(j - 1) < gap <= w_j. Of rows with weights these are the rows of positive weight, and the sum is of weight times
+ * logarithm; then, from moeg_boundary_weights() on, follow sums of weights and of their squares: {of ties, of rows
+ * above the last width, of the rest of bin j (nw)}, two numbers each. */
 enum { MOEG_BOUNDARY_ROWS, MOEG_BOUNDARY_TIES, MOEG_BOUNDARY_BINS };
+enum { MOEG_BOUNDARY_TIED = 0, MOEG_BOUNDARY_ABOVE = 2, MOEG_BOUNDARY_WEIGHT_BINS = 4 };
+
+static inline size_t moeg_boundary_weights(const moeg_boundary_context *c)
+{
+    return MOEG_BOUNDARY_BINS + 2 * c->nw;
+}
+
+static inline size_t moeg_boundary_state_size(const moeg_boundary_context *c)
+{
+    return moeg_boundary_weights(c) + (c->weights == NULL ? 0 : MOEG_BOUNDARY_WEIGHT_BINS + 2 * c->nw);
+}
 
 /* log(w/v), 0 < v <= w: exact near v = w, and where the quotient overflows. */
 static inline double moeg_log_ratio(double w, double v)

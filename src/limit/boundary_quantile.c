@@ -13,7 +13,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 
 static moeg_status check_all(const char *function, const moeg_router *router, moeg_gap gap, const moeg_law *law,
                              size_t np, const double *p, const moeg_sampling *s, const moeg_estimate *quantile)
@@ -94,31 +93,6 @@ static moeg_status check_kept(const char *function, uint64_t n, const double *ga
     return MOEG_OK;
 }
 
-static int by_rank(const void *a, const void *b)
-{
-    const size_t p = *(const size_t *)a, q = *(const size_t *)b;
-    return (p > q) - (p < q);
-}
-
-/* The gaps of all ranks at their places. */
-static moeg_status select_ranks(const char *function, size_t n, double *gap, size_t np, const moeg_gap_ranks *r)
-{
-    size_t *wanted = moeg_alloc(np, 3 * sizeof *wanted), count = 0;
-    if (wanted == NULL)
-        return moeg_fail_memory(function);
-    for (size_t j = 0; j < np; j++) {
-        wanted[count++] = r[j].value - 1;
-        if (r[j].lo >= 1)
-            wanted[count++] = r[j].lo - 1;
-        if (r[j].hi <= n)
-            wanted[count++] = r[j].hi - 1;
-    }
-    qsort(wanted, count, sizeof *wanted, by_rank);
-    moeg_gap_select(n, gap, count, wanted);
-    moeg_release(wanted);
-    return MOEG_OK;
-}
-
 static moeg_estimate estimate(size_t n, const double *gap, const moeg_gap_ranks *r, double level, double reach)
 {
     const double lo = r->lo >= 1 ? gap[r->lo - 1] : 0, hi = r->hi <= n ? gap[r->hi - 1] : INFINITY;
@@ -145,25 +119,48 @@ static moeg_estimate unknown(double level)
     };
 }
 
-/* Quantiles of n kept gaps, whose order is lost. */
-static moeg_status read_quantiles(const char *function, size_t n, double *gap, size_t np, const double *p, double level,
-                                  moeg_estimate *quantile)
+/* The ranks of all p, and the gaps at them where they are. */
+static moeg_status place_ranks(const char *function, const moeg_gap_shares *shares, double *gap, size_t np,
+                               const double *p, double level, double reach, moeg_gap_ranks *r)
 {
-    /* Student's with so many degrees of freedom is the normal distribution, and right for small levels too. */
-    const double reach = moeg_tail_student_reach(1e18, level);
-    moeg_gap_ranks *r = moeg_alloc(np, sizeof *r);
-    moeg_status status = r == NULL ? moeg_fail_memory(function) : check_kept(function, n, gap);
-    for (size_t j = 0; n > 0 && j < np && status == MOEG_OK; j++)
-        status = moeg_gap_ranks_at(function, n, p[j], level, reach, &r[j]);
-    if (n > 0 && status == MOEG_OK)
-        status = select_ranks(function, n, gap, np, r);
-    for (size_t j = 0; j < np && status >= 0; j++) {
+    moeg_status status = MOEG_OK;
+    for (size_t j = 0; j < np && status == MOEG_OK; j++)
+        status = moeg_gap_ranks_at(function, shares, p[j], level, reach, &r[j]);
+    return status == MOEG_OK && shares->weight == NULL ? moeg_gap_place(function, shares->n, gap, np, r) : status;
+}
+
+static moeg_status write_quantiles(const char *function, size_t n, const double *gap, size_t np, const double *p,
+                                   const moeg_gap_ranks *r, double level, double reach, moeg_estimate *quantile)
+{
+    moeg_status status = MOEG_OK;
+    for (size_t j = 0; j < np; j++) {
         quantile[j] = n > 0 ? estimate(n, gap, &r[j], level, reach) : unknown(level);
         if (status == MOEG_OK && (n == 0 || r[j].lo < 1 || r[j].hi > n))
             status = moeg_fail(MOEG_EUNABLE, "%s: %zu rows are too few for an interval at p[%zu] = %g", function, n, j,
                                p[j]);
     }
+    return status;
+}
+
+/* Quantiles of n kept gaps, whose order is lost; weights (n) or NULL. */
+static moeg_status read_quantiles(const char *function, size_t n, double *gap, const double *weights, size_t np,
+                                  const double *p, double level, moeg_estimate *quantile)
+{
+    /* Student's with so many degrees of freedom is the normal distribution, and right for small levels too. */
+    const double reach = moeg_tail_student_reach(1e18, level);
+    moeg_gap_ranks *r = moeg_alloc(np, sizeof *r);
+    double *sums = weights == NULL ? NULL : moeg_alloc(n, 2 * sizeof *sums);
+    moeg_gap_shares shares = {n, NULL, NULL};
+    moeg_status status =
+        r == NULL || (weights != NULL && sums == NULL) ? moeg_fail_memory(function) : check_kept(function, n, gap);
+    if (status == MOEG_OK && weights != NULL)
+        status = moeg_gap_sort_weighed(function, n, gap, weights, sums, &shares);
+    if (status == MOEG_OK && shares.n > 0)
+        status = place_ranks(function, &shares, gap, np, p, level, reach, r);
+    if (status == MOEG_OK)
+        status = write_quantiles(function, shares.n, gap, np, p, r, level, reach, quantile);
     moeg_release(r);
+    moeg_release(sums);
     return status;
 }
 
@@ -186,9 +183,9 @@ static moeg_status run_sampling(const char *function, const moeg_router *router,
     if (status == MOEG_OK)
         status = moeg_job_run(job, s, 0, moeg_job_blocks(job), &partial);
     if (status >= 0)
-        status = moeg_sampled_status(
-            function, status,
-            read_quantiles(function, (size_t)moeg_partial_units(partial), k.gap, np, p, s->level, quantile));
+        status = moeg_sampled_status(function, status,
+                                     read_quantiles(function, (size_t)moeg_partial_units(partial), k.gap,
+                                                    moeg_law_weights(law), np, p, s->level, quantile));
     moeg_partial_free(partial);
     moeg_job_free(job);
     moeg_gap_rows_free(&k.rows);

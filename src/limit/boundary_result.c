@@ -22,31 +22,90 @@ static moeg_estimate unknown_mass(double level)
     };
 }
 
-/* The counts of a state of n rows: how many have Delta <= w_j, into below (nw), and how many of them are ties. A state
- * that no rows could have made is refused. */
-static moeg_status read_counts(const char *function, const moeg_boundary_context *c, const double *state, uint64_t n,
-                               uint64_t *below, uint64_t *ties)
+/* What the rows up to one width add to: how many they are of n, ties among them, and of those that are none the weight,
+ * what its squares add to, and the sum of the logarithms. For weights, {sum, of squares} of all rows inside and
+ * outside.
+ */
+typedef struct tally {
+    uint64_t below, ties, n;
+    double weight, squares, sum;
+    double inside[2], outside[2];
+} tally;
+
+static moeg_status damaged(const char *function, const char *what, size_t at, double value)
 {
-    const double *sums = state + MOEG_BOUNDARY_BINS + c->nw;
-    uint64_t rows, before = 0;
-    moeg_status status =
-        moeg_partial_count(function, "its rows", MOEG_BOUNDARY_ROWS, state[MOEG_BOUNDARY_ROWS], n, n, &rows);
+    return moeg_fail(MOEG_EINVAL,
+                     "%s: the partial result is damaged: %s (state[%zu]) must be at least 0 and finite, got %g",
+                     function, what, at, value);
+}
+
+/* A state that no rows could have made is refused: of at most `most` rows, and of exactly so many where none has a
+ * weight of 0. */
+static moeg_status check_state(const char *function, const moeg_boundary_context *c, const double *state, uint64_t most)
+{
+    const size_t sums = MOEG_BOUNDARY_BINS + c->nw, weights = moeg_boundary_weights(c);
+    uint64_t n, rows, ties, left, first = 0;
+    moeg_status status = moeg_partial_count(function, "its rows", MOEG_BOUNDARY_ROWS, state[MOEG_BOUNDARY_ROWS],
+                                            c->weights == NULL ? most : 0, most, &n);
+    left = n;
     for (size_t j = 0; j < c->nw && status == MOEG_OK; j++) {
-        status = moeg_partial_count(function, "rows of a bin", MOEG_BOUNDARY_BINS + j, state[MOEG_BOUNDARY_BINS + j], 0,
-                                    n - before, &rows);
-        if (status != MOEG_OK)
-            return status;
-        before = below[j] = before + rows;
-        if (!(sums[j] >= 0 && isfinite(sums[j])))
-            return moeg_fail(MOEG_EINVAL,
-                             "%s: the partial result is damaged: a sum of logarithms (state[%zu]) must be at least 0 "
-                             "and finite, got %g",
-                             function, MOEG_BOUNDARY_BINS + c->nw + j, sums[j]);
+        const size_t at = MOEG_BOUNDARY_BINS + j;
+        status = moeg_partial_count(function, "rows of a bin", at, state[at], 0, left, &rows);
+        left -= status == MOEG_OK ? rows : 0;
+        first = j == 0 && status == MOEG_OK ? rows : first;
+        if (status == MOEG_OK && !(state[sums + j] >= 0 && isfinite(state[sums + j])))
+            return damaged(function, "a sum of logarithms", sums + j, state[sums + j]);
     }
     /* No width is negative: ties lie in the first bin. */
-    return status == MOEG_OK
-               ? moeg_partial_count(function, "ties", MOEG_BOUNDARY_TIES, state[MOEG_BOUNDARY_TIES], 0, below[0], ties)
-               : status;
+    if (status == MOEG_OK)
+        status = moeg_partial_count(function, "ties", MOEG_BOUNDARY_TIES, state[MOEG_BOUNDARY_TIES], 0, first, &ties);
+    for (size_t at = weights; at < moeg_boundary_state_size(c) && status == MOEG_OK; at++)
+        if (!(state[at] >= 0 && state[at] <= (double)n))
+            return damaged(function, "a sum of weights", at, state[at]);
+    return status;
+}
+
+/* Of each width {sum of weights, of their squares} of the rows above it, from the last one down: nothing cancels where
+ * little is left. */
+static void add_outside(const moeg_boundary_context *c, const double *state, double *outside)
+{
+    const double *pairs = state + moeg_boundary_weights(c), *next = pairs + MOEG_BOUNDARY_ABOVE;
+    for (size_t j = c->nw; j-- > 0; next = pairs + MOEG_BOUNDARY_WEIGHT_BINS + 2 * j)
+        for (size_t i = 0; i < 2; i++)
+            outside[2 * j + i] = next[i] + (j + 1 < c->nw ? outside[2 * j + 2 + i] : 0);
+}
+
+/* On to width j. */
+static void tally_add(const moeg_boundary_context *c, const double *state, const double *outside, size_t j, tally *t)
+{
+    const double *pairs = state + moeg_boundary_weights(c), *bins = pairs + MOEG_BOUNDARY_WEIGHT_BINS;
+    /* Rows below the last width are farther from this one by the logarithm of the widths' ratio. */
+    if (j > 0 && t->below > t->ties)
+        t->sum += t->weight * moeg_log_ratio(c->w[j], c->w[j - 1]);
+    t->sum += state[MOEG_BOUNDARY_BINS + c->nw + j];
+    t->below += (uint64_t)state[MOEG_BOUNDARY_BINS + j];
+    if (c->weights == NULL) {
+        t->weight = (double)(t->below - t->ties);
+        return;
+    }
+    t->weight += bins[2 * j];
+    t->squares += bins[2 * j + 1];
+    t->inside[0] = pairs[MOEG_BOUNDARY_TIED] + t->weight;
+    t->inside[1] = pairs[MOEG_BOUNDARY_TIED + 1] + t->squares;
+    t->outside[0] = outside[2 * j];
+    t->outside[1] = outside[2 * j + 1];
+}
+
+/* Of rows all of whose squared weights underflowed nothing is known either. */
+static moeg_status estimate_mass(const moeg_boundary_context *c, const tally *t, double level, moeg_estimate *mass)
+{
+    if (t->n == 0 || (c->weights != NULL && !(t->inside[1] + t->outside[1] > 0))) {
+        *mass = unknown_mass(level);
+        return MOEG_OK;
+    }
+    return c->weights == NULL
+               ? moeg_estimate_proportion(t->below, t->n, level, MOEG_METHOD_MC, mass)
+               : moeg_estimate_weighted_proportion(t->below, t->n, t->inside, t->outside, level, MOEG_METHOD_MC, mass);
 }
 
 /* Estimates in the grid's own order, and the places in ascending order of w of an exponent that too few rows tell, and
@@ -56,35 +115,37 @@ typedef struct estimates {
     size_t untold, out_of_range;
 } estimates;
 
-static moeg_status read_state(const char *function, const moeg_boundary_context *c, const double *sums, uint64_t n,
-                              const uint64_t *below, uint64_t ties, double level, estimates *e)
+static moeg_status estimate_power(const char *function, const moeg_boundary_context *c, size_t j, const tally *t,
+                                  double level, estimates *e)
 {
-    double sum = 0;
-    e->untold = e->out_of_range = c->nw;
-    for (size_t j = 0; j < c->nw; j++) {
-        const size_t at = c->order[j];
-        /* Rows below the last width are farther from this one by the logarithm of the widths' ratio. */
-        if (j > 0 && below[j - 1] > ties)
-            sum += (double)(below[j - 1] - ties) * moeg_log_ratio(c->w[j], c->w[j - 1]);
-        sum += sums[j];
-        moeg_status status = MOEG_OK;
-        if (n == 0)
-            e->mass[at] = unknown_mass(level);
-        else
-            status = moeg_estimate_proportion(below[j], n, level, MOEG_METHOD_MC, &e->mass[at]);
-        if (status == MOEG_OK && c->logarithms && c->w[j] > 0) {
-            status = moeg_boundary_hill(function, n, below[j] - ties, sum, level, &e->alpha[at]);
-            if (status == MOEG_EUNABLE && e->untold == c->nw)
-                e->untold = j;
-            if (status >= 0 &&
-                moeg_boundary_constant(c->w[j], &e->mass[at], &e->alpha[at], &e->C[at]) == MOEG_EUNABLE &&
-                e->out_of_range == c->nw)
-                e->out_of_range = j;
-        }
-        if (status < 0)
-            return status;
-    }
+    const size_t at = c->order[j];
+    moeg_boundary_felt felt = {t->below - t->ties, t->weight, t->weight, t->sum};
+    if (c->weights != NULL)
+        felt.units = moeg_kish_units(felt.felt, t->weight, t->squares);
+    const moeg_status status = moeg_boundary_hill(function, t->n, felt, level, &e->alpha[at]);
+    if (status < 0)
+        return status;
+    if (status == MOEG_EUNABLE && e->untold == c->nw)
+        e->untold = j;
+    if (moeg_boundary_constant(c->w[j], &e->mass[at], &e->alpha[at], &e->C[at]) == MOEG_EUNABLE &&
+        e->out_of_range == c->nw)
+        e->out_of_range = j;
     return MOEG_OK;
+}
+
+static moeg_status read_state(const char *function, const moeg_boundary_context *c, const double *state,
+                              const double *outside, double level, estimates *e)
+{
+    tally t = {.ties = (uint64_t)state[MOEG_BOUNDARY_TIES], .n = (uint64_t)state[MOEG_BOUNDARY_ROWS]};
+    moeg_status status = MOEG_OK;
+    e->untold = e->out_of_range = c->nw;
+    for (size_t j = 0; j < c->nw && status == MOEG_OK; j++) {
+        tally_add(c, state, outside, j, &t);
+        status = estimate_mass(c, &t, level, &e->mass[c->order[j]]);
+        if (status == MOEG_OK && c->logarithms && c->w[j] > 0)
+            status = estimate_power(function, c, j, &t, level, e);
+    }
+    return status;
 }
 
 /* MOEG_OK, or MOEG_EUNABLE for what of the results is wanted and could not be had. */
@@ -92,10 +153,9 @@ static moeg_status judge(const char *function, const moeg_boundary_context *c, c
                          const moeg_boundary_results *results)
 {
     if ((results->alpha != NULL || results->C != NULL) && e->untold < c->nw)
-        return moeg_fail(MOEG_EUNABLE,
-                         "%s: w[%zu] = %g has %" PRIu64 " rows below it that tell an exponent, fewer than %d", function,
-                         c->order[e->untold], c->w[e->untold], e->alpha[c->order[e->untold]].contributing,
-                         MOEG_ENOUGH_UNITS);
+        return moeg_fail(MOEG_EUNABLE, "%s: w[%zu] = %g has %" PRIu64 " rows below it that tell an exponent, %s %d",
+                         function, c->order[e->untold], c->w[e->untold], e->alpha[c->order[e->untold]].contributing,
+                         c->weights == NULL ? "fewer than" : "worth fewer equal ones than", MOEG_ENOUGH_UNITS);
     if (results->C != NULL && e->out_of_range < c->nw)
         return moeg_fail(MOEG_EUNABLE, "%s: C at w[%zu] = %g is out of the range of a double", function,
                          c->order[e->out_of_range], c->w[e->out_of_range]);
@@ -121,25 +181,25 @@ moeg_status moeg_boundary_job_read(const char *function, const moeg_job *job, co
 {
     const moeg_boundary_context *c = moeg_boundary_context_of(job);
     const size_t nw = c->nw;
-    double *state = moeg_alloc(MOEG_BOUNDARY_BINS + 2 * nw, sizeof *state);
+    double *state = moeg_alloc(moeg_boundary_state_size(c) + 2 * nw, sizeof *state);
     moeg_estimate *all = moeg_alloc(nw, 3 * sizeof *all);
-    uint64_t *below = moeg_alloc(nw, sizeof *below), ties = 0;
-    const uint64_t n = moeg_partial_units(partial);
-    moeg_status status = state == NULL || all == NULL || below == NULL ? moeg_fail_memory(function) : MOEG_OK;
+    moeg_status status = state == NULL || all == NULL ? moeg_fail_memory(function) : MOEG_OK;
     if (status == MOEG_OK)
         status = moeg_partial_state(job, partial, state);
     if (status == MOEG_OK)
-        status = read_counts(function, c, state, n, below, &ties);
+        status = check_state(function, c, state, moeg_partial_units(partial));
     if (status == MOEG_OK) {
+        double *outside = state + moeg_boundary_state_size(c);
+        if (c->weights != NULL)
+            add_outside(c, state, outside);
         estimates e = {.mass = all, .alpha = all + nw, .C = all + 2 * nw};
-        status = read_state(function, c, state + MOEG_BOUNDARY_BINS + nw, n, below, ties, level, &e);
+        status = read_state(function, c, state, outside, level, &e);
         if (status == MOEG_OK) {
-            write_results(nw, &e, ties, results);
+            write_results(nw, &e, (uint64_t)state[MOEG_BOUNDARY_TIES], results);
             status = judge(function, c, &e, results);
         }
     }
     moeg_release(state);
     moeg_release(all);
-    moeg_release(below);
     return status;
 }

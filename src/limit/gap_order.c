@@ -1,9 +1,12 @@
 #include "limit/gap_order.h"
 
+#include "base/error.h"
 #include "base/interval.h"
+#include "base/memory.h"
 
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 /* Steele and Vigna's mixer: a pivot that no order of the numbers was made to meet. */
 static uint64_t mix(uint64_t v)
@@ -68,57 +71,148 @@ void moeg_gap_select(size_t n, double *x, size_t count, const size_t *rank)
     select_in(0, n, x, count, rank);
 }
 
-/* The first c in [first, last] for which a limit of the share c/n passes p, a fact that holds from there on; last if
+static double share_of(const moeg_gap_shares *s, size_t count)
+{
+    if (s->weight == NULL)
+        return (double)count / (double)s->n;
+    return count == 0 ? 0 : count == s->n ? 1 : s->weight[count - 1] / s->weight[s->n - 1];
+}
+
+/* What the rows are worth in equal ones at the share p of `count` of them: (sum w)^2/sum w^2, or fewer where the
+ * variance of the ratio, sum w^2 (1 - p)^2 inside and w^2 p^2 outside, over (sum w)^2, is more than p (1 - p) over
+ * that. */
+static double worth(const moeg_gap_shares *s, size_t count)
+{
+    const size_t n = s->n;
+    if (s->weight == NULL)
+        return (double)n;
+    const double sum = s->weight[n - 1], square = s->square[n - 1], p = share_of(s, count);
+    const double inside = s->square[count - 1], outside = fmax(0, square - inside);
+    const double scatter = inside * (1 - p) * (1 - p) + outside * p * p;
+    const double units = moeg_kish_units(n, sum, square), left = p * (1 - p) * sum * sum / scatter;
+    return left < units ? fmax(1, left) : units;
+}
+
+static moeg_status interval(const char *function, const moeg_gap_shares *s, double units, size_t count, double level,
+                            double *lo, double *hi)
+{
+    if (s->weight == NULL)
+        return moeg_interval_binomial(function, count, s->n, level, lo, hi);
+    const double share = share_of(s, count);
+    moeg_interval_share(share * units, (1 - share) * units, share, level, lo, hi);
+    return MOEG_OK;
+}
+
+/* The least count, 1 to n, whose share, as it is rounded, is at least p. */
+static size_t count_for(const moeg_gap_shares *s, double p)
+{
+    size_t below = 0, end = s->n;
+    while (end - below > 1) {
+        const size_t middle = below + (end - below) / 2;
+        if (share_of(s, middle) >= p)
+            end = middle;
+        else
+            below = middle;
+    }
+    return end;
+}
+
+/* The first count in [first, last) for which a limit of its share passes p, a fact that holds from there on; last if
  * none does. From the guess in steps that double, then by halves. */
-static moeg_status first_past(const char *function, size_t n, double p, double level, int upper, size_t first,
-                              size_t last, size_t guess, size_t *at)
+static moeg_status first_past(const char *function, const moeg_gap_shares *s, double units, double p, double level,
+                              int upper, size_t first, size_t last, size_t guess, size_t *at)
 {
     size_t begin = first, end = last, step = 1, c = guess;
     while (begin < end) {
-        double limit[2];
+        double lo, hi;
         c = c < begin ? begin : c >= end ? end - 1 : c;
-        const moeg_status status = moeg_interval_binomial(function, c, n, level, &limit[0], &limit[1]);
+        const moeg_status status = interval(function, s, units, c, level, &lo, &hi);
         if (status != MOEG_OK)
             return status;
-        if (upper ? limit[1] > p : limit[0] >= p) {
-            end = c;
-            c = end - begin > 2 * step ? end - step : begin + (end - begin) / 2;
-        } else {
-            begin = c + 1;
-            c = end - begin > 2 * step ? begin + step : begin + (end - begin) / 2;
-        }
+        const int past = upper ? hi > p : lo >= p;
+        begin = past ? begin : c + 1;
+        end = past ? c : end;
+        const size_t left = end - begin;
+        c = left <= 2 * step ? begin + left / 2 : past ? end - step : begin + step;
         step *= 2;
     }
     *at = begin;
     return MOEG_OK;
 }
 
-/* The least count whose share, as it is rounded, is at least p. */
-static size_t count_for(size_t n, double p)
-{
-    size_t k = (size_t)ceil(p * (double)n);
-    k = k < 1 ? 1 : k > n ? n : k;
-    while (k > 1 && (double)(k - 1) / (double)n >= p)
-        k--;
-    while (k < n && (double)k / (double)n < p)
-        k++;
-    return k;
-}
-
-/* The ranks at p. q = min {w : F(w) >= p}: with probability at most (1 - level)/2 are `hi` rows or more below q, each
- * with probability F(q-) <= p, and with no more than that fewer than `lo` rows up to q, F(q) >= p. The first guesses
- * are the binomial quantiles' by normal ones with the correction for skewness. */
-moeg_status moeg_gap_ranks_at(const char *function, size_t n, double p, double level, double reach,
+/* q = min {w : F(w) >= p}: with probability at most (1 - level)/2 are `hi` rows or more below q, each with probability
+ * F(q-) <= p, and with no more than that fewer than `lo` rows up to q, F(q) >= p. The first guesses are the binomial
+ * quantiles' by normal ones with the correction for skewness. */
+moeg_status moeg_gap_ranks_at(const char *function, const moeg_gap_shares *shares, double p, double level, double reach,
                               moeg_gap_ranks *ranks)
 {
-    const double deviation = reach * sqrt((double)n * p * (1 - p));
-    const double middle = (double)n * p + (reach * reach - 1) / 6 * (1 - 2 * p);
-    ranks->value = count_for(n, p);
-    moeg_status status = first_past(function, n, p, level, 1, 0, n, (size_t)fmax(0, middle - deviation), &ranks->lo);
+    ranks->value = count_for(shares, p);
+    const double units = worth(shares, ranks->value), deviation = reach * sqrt(p * (1 - p) / units);
+    const double middle = p + (reach * reach - 1) / 6 * (1 - 2 * p) / units;
+    const size_t low = count_for(shares, middle - deviation), high = count_for(shares, middle + deviation);
+    moeg_status status = first_past(function, shares, units, p, level, 1, 0, shares->n, low, &ranks->lo);
     if (status == MOEG_OK)
-        status = first_past(function, n, p, level, 0, 1, n + 1, (size_t)fmax(0, middle + deviation + 1), &ranks->hi);
+        status = first_past(function, shares, units, p, level, 0, 1, shares->n + 1, high, &ranks->hi);
     /* At small levels both limits may be the share itself. */
     ranks->lo = ranks->lo < ranks->value ? ranks->lo : ranks->value;
     ranks->hi = ranks->hi > ranks->value ? ranks->hi : ranks->value;
     return status;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const size_t p = *(const size_t *)a, q = *(const size_t *)b;
+    return (p > q) - (p < q);
+}
+
+moeg_status moeg_gap_place(const char *function, size_t n, double *gap, size_t np, const moeg_gap_ranks *ranks)
+{
+    size_t *wanted = moeg_alloc(np, 3 * sizeof *wanted), count = 0;
+    if (wanted == NULL)
+        return moeg_fail_memory(function);
+    for (size_t j = 0; j < np; j++) {
+        wanted[count++] = ranks[j].value - 1;
+        if (ranks[j].lo >= 1)
+            wanted[count++] = ranks[j].lo - 1;
+        if (ranks[j].hi <= n)
+            wanted[count++] = ranks[j].hi - 1;
+    }
+    qsort(wanted, count, sizeof *wanted, by_rank);
+    moeg_gap_select(n, gap, count, wanted);
+    moeg_release(wanted);
+    return MOEG_OK;
+}
+
+struct weighed {
+    double gap, weight;
+};
+
+static int by_gap(const void *a, const void *b)
+{
+    const struct weighed *p = a, *q = b;
+    if (p->gap != q->gap)
+        return p->gap < q->gap ? -1 : 1;
+    return (p->weight > q->weight) - (p->weight < q->weight);
+}
+
+moeg_status moeg_gap_sort_weighed(const char *function, size_t n, double *gap, const double *weights, double *sums,
+                                  moeg_gap_shares *shares)
+{
+    double sum = 0, square = 0;
+    size_t count = 0;
+    struct weighed *rows = moeg_alloc(n, sizeof *rows);
+    if (rows == NULL)
+        return moeg_fail_memory(function);
+    for (size_t i = 0; i < n; i++)
+        if (weights[i] > 0)
+            rows[count++] = (struct weighed){gap[i], weights[i]};
+    qsort(rows, count, sizeof *rows, by_gap);
+    for (size_t i = 0; i < count; i++) {
+        gap[i] = rows[i].gap;
+        sums[i] = sum += rows[i].weight;
+        sums[n + i] = square += rows[i].weight * rows[i].weight;
+    }
+    moeg_release(rows);
+    *shares = (moeg_gap_shares){count, sums, sums + n};
+    return MOEG_OK;
 }

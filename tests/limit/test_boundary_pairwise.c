@@ -197,7 +197,7 @@ static void bands_hold_whole_curves(void **state)
     for (size_t run = 0; run < RUNS; run++) {
         count_masses(&p, COVERAGE_SEED + run, ROWS, GRID, w, mass);
         for (size_t l = 0; l < 3; l++) {
-            assert_ok(moeg_boundary_band(GRID, mass, levels[l], lo, hi));
+            assert_ok(moeg_boundary_band(p.law, GRID, mass, levels[l], lo, hi));
             size_t inside = 0;
             for (size_t j = 0; j < GRID; j++)
                 inside += lo[j] <= exact[j].value && exact[j].value <= hi[j];
@@ -222,19 +222,21 @@ static void bands_of_any_masses(void **state)
     problem_make(&p, 100, 3, 2, 1);
     moeg_sampling s = options(MOEG_METHOD_AUTO, 1000, 2);
     assert_ok(moeg_boundary_mass(p.router, p.law, 3, w, &s, mass));
-    assert_ok(moeg_boundary_band(3, mass, 0.9, lo, hi));
+    assert_ok(moeg_boundary_band(p.law, 3, mass, 0.9, lo, hi));
     assert_ok(moeg_dkw(1000, 0.9, &reach));
     assert_near(lo[0], fmax(0, mass[0].value - reach), 0);
     assert_near(hi[0], mass[0].value + reach, 0);
     assert_true(lo[1] == 1 - reach && hi[1] == 1 && lo[2] == 0 && hi[2] == reach);
     lo[0] = 42;
-    assert_status(moeg_boundary_band(0, mass, 0.9, lo, hi), MOEG_EINVAL, "boundary_band: nw must be at least 1, got 0");
-    assert_status(moeg_boundary_band(3, NULL, 0.9, lo, hi), MOEG_EINVAL, "mass must not be NULL");
-    assert_status(moeg_boundary_band(3, mass, 0.9, NULL, hi), MOEG_EINVAL, "lo must not be NULL");
-    assert_status(moeg_boundary_band(3, mass, 0.9, lo, NULL), MOEG_EINVAL, "hi must not be NULL");
+    assert_status(moeg_boundary_band(NULL, 3, mass, 0.9, lo, hi), MOEG_EINVAL, "boundary_band: law must not be NULL");
+    assert_status(moeg_boundary_band(p.law, 0, mass, 0.9, lo, hi), MOEG_EINVAL,
+                  "boundary_band: nw must be at least 1, got 0");
+    assert_status(moeg_boundary_band(p.law, 3, NULL, 0.9, lo, hi), MOEG_EINVAL, "mass must not be NULL");
+    assert_status(moeg_boundary_band(p.law, 3, mass, 0.9, NULL, hi), MOEG_EINVAL, "lo must not be NULL");
+    assert_status(moeg_boundary_band(p.law, 3, mass, 0.9, lo, NULL), MOEG_EINVAL, "hi must not be NULL");
     static const double bad[] = {0, 1, -0.5, NAN};
     for (size_t i = 0; i < 4; i++)
-        assert_status(moeg_boundary_band(3, mass, bad[i], lo, hi), MOEG_EINVAL, "level must be in (0, 1)");
+        assert_status(moeg_boundary_band(p.law, 3, mass, bad[i], lo, hi), MOEG_EINVAL, "level must be in (0, 1)");
     moeg_estimate wrong[3];
     for (size_t i = 0; i < 5; i++) {
         memcpy(wrong, mass, sizeof mass);
@@ -242,23 +244,23 @@ static void bands_of_any_masses(void **state)
         wrong[1].contributing = i == 2 ? 1001 : mass[1].contributing;
         wrong[1].method = i == 3 ? MOEG_METHOD_AUTO : mass[1].method;
         wrong[1].n = i == 4 ? 0 : mass[1].n;
-        assert_status(moeg_boundary_band(3, wrong, 0.9, lo, hi), MOEG_EINVAL,
+        assert_status(moeg_boundary_band(p.law, 3, wrong, 0.9, lo, hi), MOEG_EINVAL,
                       "boundary_band: mass[1] must be the share of its rows");
     }
     memcpy(wrong, mass, sizeof mass);
     wrong[2].n = 999;
-    assert_status(moeg_boundary_band(3, wrong, 0.9, lo, hi), MOEG_EINVAL,
+    assert_status(moeg_boundary_band(p.law, 3, wrong, 0.9, lo, hi), MOEG_EINVAL,
                   "boundary_band: mass[2] must be of the same rows as mass[0], 1000, got 999");
     assert_near(lo[0], 42, 0);
     problem_free(&p);
     /* Of a closed form the curve itself; of no rows nothing. */
     make_plain(&p, 0.4, 1, 1, 0);
     assert_ok(moeg_boundary_mass(p.router, p.law, 3, w, &s, mass));
-    assert_ok(moeg_boundary_band(3, mass, 0.9, lo, hi));
+    assert_ok(moeg_boundary_band(p.law, 3, mass, 0.9, lo, hi));
     for (size_t j = 0; j < 3; j++)
         assert_true(lo[j] == mass[j].value && hi[j] == mass[j].value);
     const moeg_estimate none = {.value = NAN, .method = MOEG_METHOD_MC};
-    assert_ok(moeg_boundary_band(1, &none, 0.9, lo, hi));
+    assert_ok(moeg_boundary_band(p.law, 1, &none, 0.9, lo, hi));
     assert_true(lo[0] == 0 && hi[0] == 1);
     problem_free(&p);
 }

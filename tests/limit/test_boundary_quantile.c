@@ -81,11 +81,12 @@ static void ranks_are_binomial(void **state)
         for (size_t j = 0; j < 10; j++)
             for (size_t l = 0; l < 3; l++) {
                 const size_t n = sizes[s];
+                const moeg_gap_shares equal = {n, NULL, NULL};
                 const double p = shares[j], tail = 0.5 * (1 - levels[l]);
                 moeg_gap_ranks r;
                 size_t lo, hi, value = 1;
                 /* A poor guess costs time and no more. */
-                assert_ok(moeg_gap_ranks_at("test", n, p, levels[l], l == 0 ? 7 : 1.96, &r));
+                assert_ok(moeg_gap_ranks_at("test", &equal, p, levels[l], l == 0 ? 7 : 1.96, &r));
                 ranks_by_sums(n, p, tail, &lo, &hi);
                 while ((double)value / (double)n < p)
                     value++;
@@ -95,7 +96,7 @@ static void ranks_are_binomial(void **state)
             }
     /* A level near 0: the ranks hold the estimate. */
     moeg_gap_ranks r;
-    assert_ok(moeg_gap_ranks_at("test", 1000, 0.25, 1e-12, 1e-12, &r));
+    assert_ok(moeg_gap_ranks_at("test", &(moeg_gap_shares){1000, NULL, NULL}, 0.25, 1e-12, 1e-12, &r));
     assert_true(r.lo <= 250 && r.value == 250 && r.hi >= 250 && r.hi - r.lo <= 1);
 }
 
@@ -113,7 +114,7 @@ static void check_against_rows(const moeg_router *router, moeg_gap gap, const mo
     assert_true(status == MOEG_EUNABLE); /* p = 1 has no upper limit */
     for (size_t j = 0; j < NP; j++) {
         moeg_gap_ranks r;
-        assert_ok(moeg_gap_ranks_at("test", n, shares[j], s->level, reach, &r));
+        assert_ok(moeg_gap_ranks_at("test", &(moeg_gap_shares){n, NULL, NULL}, shares[j], s->level, reach, &r));
         assert_near(q[j].value, gaps[r.value - 1], 0);
         assert_near(q[j].lo, r.lo > 0 ? gaps[r.lo - 1] : 0, 0);
         assert_near(q[j].hi, r.hi <= n ? gaps[r.hi - 1] : INFINITY, 0);
