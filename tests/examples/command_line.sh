@@ -105,6 +105,12 @@ for grid in abc 1:2 1:2:3:4 0:1:3 -1:1:3 2:1:3 1:2:0 1:2:1 2:2:2 1:2:10001 1:2:2
     refuses '--tau: expected LO:HI:COUNT' tau_scaling --tau "$grid"
 done
 refuses '--w: expected LO:HI:COUNT' boundary_mass --w 2:1:3
+refuses '--k, --r: expected at most one of them, got both' boundary_mass --k 1 --r 1
+refuses '--k: expected 1 to 4 of five experts, got 5' boundary_mass --k 5
+refuses '--k: expected a whole number, at least 1' boundary_mass --k 0
+refuses '--r: expected 1 or 2, as no four of these experts tie anywhere, got 3' boundary_mass --r 3
+refuses '--r: expected a whole number, at least 1' boundary_mass --r two
+refuses '--method: expected auto or mc with --k or --r, got "line"' boundary_mass --r 2 --method line
 refuses '--tau: expected LO:HI:COUNT' cooling_report --tau 2:1:3
 refuses '--w: expected LO:HI:COUNT' cooling_report --w 2:1:3
 for name in tau_scaling boundary_mass; do
@@ -276,7 +282,24 @@ for name in tau_scaling boundary_mass; do
     same line.csv file.csv
     ends out 'agrees' || complain "$name: no verdict on standard output"
 done
-head -n 1 full.csv | grep -q -x 'w,mass,lo,hi,linear' || complain 'header of boundary_mass'
+head -n 1 full.csv | grep -q -x 'w,mass,lo,hi,leading,pairwise' || complain 'header of boundary_mass'
+# gap OPTIONS ORDER CONSTANT SLOPE: what is above the mass at w = 1e-3, from the table of five experts.
+gap() {
+    agrees boundary_mass --quick $1
+    csv gap.csv boundary_mass --n 20000 --w 1e-3:1:4 $1
+    rows gap.csv 4
+    sed -n 2p gap.csv | awk -F, -v order=$2 -v constant=$3 -v slope=$4 \
+        '{ a = $5 / (constant * 1e-3 ^ order) - 1; b = $6 / (slope * 1e-3) - 1
+           exit !(a < 1e-9 && a > -1e-9 && b < 1e-5 && b > -1e-5) }' || complain "constant of boundary_mass $1"
+    csv other.csv boundary_mass --n 20000 --w 1e-3:1:4 $1 --method mc --threads 5
+    same gap.csv other.csv
+}
+gap '--r 1' 1 1.3112699827 5.1489612803
+gap '--k 1' 1 1.3112699827 5.1489612803
+gap '--r 2' 2 0.82854682777 5.1489612803
+gap '--k 2' 1 1.2351208527 5.1489612803
+agrees boundary_mass --r 2 --n 100 --w 1e-3:1:3
+[ "$(grep -c '^  none  ' out)" -eq 1 ] || complain 'a hundred rows put the exponent to no test'
 csv affine.csv tau_scaling --quick --family affine
 head -n 1 affine.csv | grep -q -x 'family,alpha,tau,gap,std_error,leading,bound' || complain 'header of tau_scaling'
 sed -n 2p affine.csv | awk -F, '{ exit !($1 == "affine" && $2 == 1 && $6 / $3 < -1.5957690 && $6 / $3 > -1.5957692) }' ||
@@ -329,7 +352,7 @@ if command -v gnuplot >/dev/null; then
         complain 'a gnuplot that fails'
     refuses 'cannot write "nowhere/x.svg": No such file' boundary_mass --n 100 --plot nowhere/x.svg
     mkdir "it's a plot"
-    for run in 'tau_scaling --quick' 'boundary_mass --quick' "$diabetes --centroids 4" \
+    for run in 'tau_scaling --quick' 'boundary_mass --quick' 'boundary_mass --quick --r 2' "$diabetes --centroids 4" \
         "cooling_report --data $data/diabetes.csv --target none --centroids 4 --quick"; do
         rm -f "it's a plot/"*
         "$programs/"$run --plot "it's a plot/x_1.svg" >out 2>err || complain "$run --plot"
