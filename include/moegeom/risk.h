@@ -86,10 +86,10 @@ MOEG_EXPORT moeg_status moeg_risk_gap(const moeg_moe *moe, const moeg_teacher *t
 
 /** Derivatives dG/dtau = dL_tau/dtau of the gaps of moeg_risk_curve(), of all gates and both mixings.
  *
- * Each row's is formed from the derivatives of its gates (moeg_gates_derivative()), never as a difference over tau:
- * 2 D'.(D - (m - f_{k*})) of output mixing, sum_k g'_k |m - f_k|^2 of loss mixing, its terms relative to the hard loss.
- * Rows, weights and error bars are those of the gaps, and so is what too few rows that feel tau mean for them. Method
- * LINE applies where it does to gaps: the same integral with these in their place.
+ * Method MC: each row's is formed from the derivatives of its gates (moeg_gates_derivative()), never as a difference
+ * over tau: 2 D'.(D - (m - f_{k*})) of output mixing, sum_k g'_k |Y - f_k|^2 of loss mixing, its terms relative to the
+ * hard loss. Rows, weights and error bars are those of the gaps, and so is what too few rows that feel tau mean for
+ * them. Method LINE (AUTO where it applies to the gaps): the derivative of the integral, with its own quadrature.
  *
  * Where no temperature moves the gates derivatives are exactly 0, at tau = 0 too.
  * @param ntau        temperatures, at least 1
@@ -101,6 +101,34 @@ MOEG_EXPORT moeg_status moeg_risk_gap(const moeg_moe *moe, const moeg_teacher *t
 MOEG_EXPORT moeg_status moeg_risk_derivative(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,
                                              moeg_mixing mixing, size_t ntau, const double *tau, const moeg_sampling *s,
                                              moeg_estimate *derivative);
+
+/** The temperature at which the gap reaches a size: the largest tau in [tau_lo, tau_hi] with |G(tau')| <= gap for all
+ * tau' from tau_lo to tau. G need not be monotone: what counts is the first crossing.
+ *
+ * It is looked for on a geometric grid of at least 8 temperatures a decade and at least 9 in all: where |G| rises above
+ * `gap` and falls again between two neighbours, that is not seen. The first cell at whose end |G| is above is cut into
+ * 8 parts, of which the first such one is cut again, and so on, on the same rows (method MC: until interpolation is
+ * right to about 1e-9; method LINE, where one line is enough: to neighbouring doubles, so that the value is the
+ * root to rounding and |G| <= gap there, by the computed G).
+ *
+ * The limits are the same first crossings of the two ends of the pointwise interval of |G|: lo where its upper end
+ * rises above `gap`, hi where its lower end does. Method MC: std_error is that of G over |dG/dtau|, `contributing` that
+ * of the gap. Method LINE: std_error is 0, and quad_error the distance to the farther limit.
+ *
+ * What does not lie in the range is said by #MOEG_EUNABLE and the numbers: |G| above `gap` at tau_lo already has the
+ * value 0 (at tau = 0 the gap is 0), nowhere above it the value tau_hi, both with an infinite std_error; lo is 0 where
+ * the upper end of the interval is above at tau_lo already (too few rows feel tau_lo: it is infinite), and tau_hi where
+ * it nowhere is; hi is tau_lo and infinity, likewise.
+ * @param gap             positive, finite
+ * @param tau_lo, tau_hi  1e-300 <= tau_lo < tau_hi <= 1e300
+ * @param s               read as by moeg_risk_gap(); progress is told of each pass over the rows, of about ten
+ * @return #MOEG_OK: value and both limits lie in the range; #MOEG_EUNABLE (written: one does not, or the slope at the
+ *         value is not known; the message says which); #MOEG_ECANCELED (written: a value of NaN between 0 and
+ * infinity); errors as moeg_risk_gap(). Cost some 100 temperatures of moeg_risk_gap(), in passes of up to 21, 9 of them
+ *         for each decade of the range up to the answer. */
+MOEG_EXPORT moeg_status moeg_risk_temperature(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,
+                                              moeg_mixing mixing, double gap, double tau_lo, double tau_hi,
+                                              const moeg_sampling *s, moeg_estimate *tau);
 
 /** The job behind moeg_risk_curve() with method MC, for cutting, extending and spreading a run. Keeps its objects
  * alive.

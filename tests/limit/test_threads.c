@@ -39,6 +39,11 @@ static moeg_status derivative(const struct call *c, struct outputs *o)
     return moeg_risk_derivative(ON, TAUS - 1, tau, &c->s, o->estimates);
 }
 
+static moeg_status temperature(const struct call *c, struct outputs *o)
+{
+    return moeg_risk_temperature(ON, 0.1, 0.02, 2.385, &c->s, o->estimates);
+}
+
 static moeg_status moment(const struct call *c, struct outputs *o)
 {
     return moeg_bound_moment(ON, TAUS, tau, &c->s, o->estimates);
@@ -105,8 +110,8 @@ static moeg_status boundary_job(const struct call *c, struct outputs *o)
 }
 
 static moeg_status (*const functions[])(const struct call *c, struct outputs *o) = {
-    curve, gap,      derivative, moment,   holder_moment, bernstein,
-    mass,  gap_mass, exponent,   quantile, risk_job,      boundary_job,
+    curve, gap,      derivative, temperature, moment,   holder_moment, bernstein,
+    mass,  gap_mass, exponent,   quantile,    risk_job, boundary_job,
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
