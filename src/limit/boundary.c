@@ -42,7 +42,7 @@ static moeg_status run_line(const char *function, const moeg_router *router, con
     moeg_line_logit logit;
     const moeg_status status = moeg_line_logit_init(function, router, law, &logit);
     for (size_t j = 0; status == MOEG_OK && j < nw; j++)
-        mass[j] = moeg_line_estimate((double)moeg_line_probability(&logit, w[j], 0), level);
+        mass[j] = moeg_line_estimate((double)moeg_line_probability(&logit, w[j], 0), 0, level);
     return status;
 }
 

@@ -38,7 +38,7 @@ static moeg_status run_line(const char *function, const moeg_router *router, con
     moeg_line_logit logit;
     const moeg_status status = moeg_line_logit_init(function, router, law, &logit);
     for (size_t j = 0; status == MOEG_OK && j < np; j++)
-        quantile[j] = moeg_line_estimate(moeg_line_quantile(&logit, p[j]), level);
+        quantile[j] = moeg_line_estimate(moeg_line_quantile(&logit, p[j]), 0, level);
     return status;
 }
 

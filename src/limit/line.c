@@ -18,19 +18,6 @@ const char *moeg_line_gap_refusal(const moeg_router *router, moeg_gap gap, const
                                                               : "the gap is not the margin";
 }
 
-moeg_estimate moeg_line_estimate(double value, double level)
-{
-    return (moeg_estimate){
-        .value = value,
-        .lo = value,
-        .hi = value,
-        .level = level,
-        .n = 1,
-        .contributing = 1,
-        .method = MOEG_METHOD_LINE,
-    };
-}
-
 moeg_status moeg_line_logit_init(const char *function, const moeg_router *router, const moeg_law *law,
                                  moeg_line_logit *logit)
 {

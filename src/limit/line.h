@@ -21,9 +21,6 @@ const char *moeg_line_refusal(const moeg_router *router, const moeg_law *law);
 /* The same where a gap is wanted: only the margin of two experts is one of these. */
 const char *moeg_line_gap_refusal(const moeg_router *router, moeg_gap gap, const moeg_law *law);
 
-/* The estimate that is the number itself. */
-moeg_estimate moeg_line_estimate(double value, double level);
-
 /* Where moeg_line_refusal() is NULL. MOEG_ERANGE if a moment overflows double. */
 moeg_status moeg_line_logit_init(const char *function, const moeg_router *router, const moeg_law *law,
                                  moeg_line_logit *logit);
