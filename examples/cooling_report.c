@@ -6,6 +6,7 @@
 #include "support/cooling.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char summary[] =
@@ -17,6 +18,8 @@ static const char summary[] =
     "Features are all columns but the target, in the order of the file; logarithms come first, then standardising.\n"
     "All is computed on features less their column means (a router's bias becomes b + W mean), which changes nothing\n"
     "but the rounding: data may lie far from the origin.\n"
+    "Gates other than softmax have k active experts; for subset the margin is the gap between ranks k and k + 1.\n"
+    "Held-out rows are drawn by the seed; all that is fitted (means, centroids, experts) is fitted on the others.\n"
     "Experts are affine, fitted by least squares inside each cell of the router. Columns of a file without names "
     "(.npy,\n"
     "or CSV without header) are c0, c1, …; rows are counted from 1, the header not among them. Default grids are\n"
@@ -24,19 +27,44 @@ static const char summary[] =
     "as\n"
     "far as they are from 1e-300 to 1e300.";
 
+/* The gate of that name; k is 0 if it was not given. */
+static moeg_gate read_gate(const char *name, uint64_t k)
+{
+    static const char *const names[] = {"softmax", "topk-renorm", "topk-raw", "subset"};
+    int kind = -1;
+    for (int i = 0; i < 4; i++)
+        if (strcmp(name, names[i]) == 0)
+            kind = i;
+    if (kind < 0)
+        die("--gate: expected softmax, topk-renorm, topk-raw or subset, got \"%s\"", name);
+    if ((kind == MOEG_GATE_SOFTMAX) != (k == 0))
+        die("--k: expected with a gate other than softmax, and only there, got %s with %s", k == 0 ? "none" : "it",
+            name);
+    return (moeg_gate){(moeg_gate_kind)kind, (size_t)k};
+}
+
 static cooling_options read_setting(int argc, char **argv)
 {
-    cooling_options o = {.seed = 1};
+    cooling_options o = {.data.seed = 1};
+    const char *gate = "softmax";
+    uint64_t k = 0;
     int seed_given = 0;
     const option_spec options[] = {
-        {"data", OPTION_TEXT, &o.data, "FILE", "rows of numbers, .npy or .csv", NULL},
-        {"target", OPTION_TEXT, &o.target, "NAME", "column to predict, or none: margins and boundary mass only", NULL},
+        {"data", OPTION_TEXT, &o.data.path, "FILE", "rows of numbers, .npy or .csv", NULL},
+        {"target", OPTION_TEXT, &o.data.target, "NAME", "column to predict, or none: margins and boundary mass only",
+         NULL},
         {"router", OPTION_TEXT, &o.router, "FILE",
          "affine router, .npy or headerless .csv: a row for each expert, weights then bias", NULL},
         {"centroids", OPTION_COUNT, &o.centroids, "K", "in place of a router: the K centroids of k-means", NULL},
-        {"seed", OPTION_SEED, &o.seed, "SEED", "seed of k-means (1)", &seed_given},
-        {"log", OPTION_TEXT, &o.logs, "COL,COL", "take logarithms of these columns", NULL},
-        {"standardize", OPTION_FLAG, &o.standardize, NULL, "scale features to mean 0, population variance 1", NULL},
+        {"seed", OPTION_SEED, &o.data.seed, "SEED", "seed of k-means and of the rows held out (1)", &seed_given},
+        {"log", OPTION_TEXT, &o.data.logs, "COL,COL", "take logarithms of these columns", NULL},
+        {"standardize", OPTION_FLAG, &o.data.standardize, NULL, "scale features to mean 0, population variance 1",
+         NULL},
+        {"weights", OPTION_TEXT, &o.data.weights, "NAME", "column of weights of the rows, no feature (none)", NULL},
+        {"holdout", OPTION_SHARE, &o.data.holdout, "SHARE", "fit on the other rows, measure on this share (none)",
+         NULL},
+        {"gate", OPTION_TEXT, &gate, "NAME", "softmax, topk-renorm, topk-raw or subset (softmax)", NULL},
+        {"k", OPTION_COUNT, &k, "K", "active experts of the other gates", NULL},
         {"tau", OPTION_GRID, &o.tau, "LO:HI:COUNT", "temperatures, a geometric grid", NULL},
         {"w", OPTION_GRID, &o.w, "LO:HI:COUNT", "widths of the boundary mass, a geometric grid", NULL},
         {"threads", OPTION_THREADS, &o.threads, "T", "threads, 0: as OpenMP decides (0); changes no digit", NULL},
@@ -47,25 +75,26 @@ static cooling_options read_setting(int argc, char **argv)
         {NULL, OPTION_FLAG, NULL, NULL, NULL, NULL},
     };
     read_options(argc, argv, summary, options);
-    if (o.data == NULL)
+    o.gate = read_gate(gate, k);
+    if (o.data.path == NULL)
         die("--data: expected a .csv or .npy file, got nothing");
-    if (o.target == NULL)
+    if (o.data.target == NULL)
         die("--target: expected the name of a column, or none, got nothing");
     if ((o.router == NULL) == (o.centroids == 0))
         die("--router, --centroids: expected one of them, got %s", o.router != NULL ? "both" : "neither");
     if (o.router == NULL && o.centroids < 2)
         die("--centroids: expected at least 2, got %llu", (unsigned long long)o.centroids);
-    if (o.router != NULL && seed_given)
-        die("--seed: expected with --centroids only, got it with --router");
-    if (strcmp(o.target, "none") == 0)
-        o.target = NULL;
-    if (o.target == NULL && o.tau.count > 0)
+    if (o.router != NULL && o.data.holdout == 0 && seed_given)
+        die("--seed: expected with --centroids or --holdout only, got it with --router");
+    if (strcmp(o.data.target, "none") == 0)
+        o.data.target = NULL;
+    if (o.data.target == NULL && o.tau.count > 0)
         die("--tau: expected with a target only, got it with --target none");
     plot_require(o.plot);
-    output_distinct("csv", o.csv, "data", o.data);
+    output_distinct("csv", o.csv, "data", o.data.path);
     output_distinct("csv", o.csv, "router", o.router);
     output_distinct("csv", o.csv, "plot", o.plot);
-    output_distinct("plot", o.plot, "data", o.data);
+    output_distinct("plot", o.plot, "data", o.data.path);
     output_distinct("plot", o.plot, "router", o.router);
     return o;
 }
@@ -76,8 +105,9 @@ static void print_margins(const cooling *c, FILE *out)
     static const char *const names[] = {"smallest", "5 %", "25 %", "median", "75 %", "95 %", "largest"};
     table *t = table_create(7, names);
     for (size_t i = 0; i < 7; i++)
-        table_number(t, i == 3 ? c->median : c->margin[(size_t)(shares[i] * (double)(c->data.n - 1))]);
-    fprintf(out, "\nmargins (largest less second logit); %llu rows tie\n", (unsigned long long)c->ties);
+        table_number(t, i == 3 ? c->median : cooling_margin(c, shares[i]));
+    fprintf(out, "\nmargins (logit of rank %zu less that of rank %zu); %llu rows tie\n", c->deciding.upper,
+            c->deciding.lower, (unsigned long long)c->ties);
     table_print(t, out);
     table_free(t);
     if (isfinite(c->C))
@@ -110,6 +140,20 @@ static void print_mass(const cooling *c, FILE *out)
     table_free(t);
 }
 
+/* The weight of the rows of cell k that its expert was fitted on. */
+static double cell_weight(const cooling *c, size_t k)
+{
+    if (c->data.w == NULL)
+        return (double)c->fit[k].rows;
+    size_t *choice = allocate(c->data.fitted, sizeof *choice);
+    double sum = 0;
+    require(moeg_router_top(c->router, c->data.fitted, c->data.x, 1, choice));
+    for (size_t i = 0; i < c->data.fitted; i++)
+        sum += choice[i] == k ? c->data.w[i] : 0;
+    free(choice);
+    return sum;
+}
+
 static void print_cells(const cooling *c, FILE *out)
 {
     static const char *const names[] = {"expert", "rows", "share", "rank", "mean residual", ""};
@@ -118,10 +162,10 @@ static void print_cells(const cooling *c, FILE *out)
         const moeg_cell_fit *fit = &c->fit[k];
         table_text(t, "%zu", k);
         table_text(t, "%zu", fit->rows);
-        table_text(t, "%.2f %%", 100 * (double)fit->rows / (double)c->data.n);
+        table_text(t, "%.2f %%", 100 * (double)fit->rows / (double)c->data.fitted);
         table_text(t, "%zu", fit->rank);
         if (fit->rows > 0)
-            table_number(t, fit->residual / (double)fit->rows);
+            table_number(t, fit->residual / cell_weight(c, k));
         else
             table_text(t, "-");
         table_text(t, "%s",
@@ -162,10 +206,10 @@ static void print_gaps(const cooling *c, FILE *out)
     table_print(t, out);
     table_free(t);
     fputs("too few rows: fewer than 30, or such as weigh no more than 30 equal ones by exp(-margin/tau)\n"
-          "certificate: |gap| is at most the smaller of (K - 1) mean[D (2 R + D) exp(-margin/tau)] and 4 B (B + M) (K "
-          "- 1) C "
-          "tau,\nD the largest |f_k - f_best| of a row, R its |y - f_best|, B and M the largest |f_k| and |y| of all "
-          "rows\n",
+          "certificate: |gap| is at most the smaller of mu mean[Q exp(-margin/tau)] and 4 B (B + M) mu C tau, mu the "
+          "number\nof experts that the gate may move to (softmax: K - 1), Q = D (2 R + D), D the largest |f_k - "
+          "f_best| of a row, R its\n|y - f_best|, B and M the largest |f_k| and |y| of all rows (moeg_bound_moment(), "
+          "moeg_bound_bounded())\n",
           out);
 }
 
@@ -222,16 +266,31 @@ static void write_csv(const cooling *c, const char *path)
     table_free(t);
 }
 
+static void print_head(const cooling *c, const cooling_options *o, FILE *out)
+{
+    static const char *const gates[] = {"softmax", "topk-renorm", "topk-raw", "subset"};
+    fprintf(out, "%s: %zu rows, %zu features%s; ", o->data.path, c->data.n, c->data.d,
+            o->data.standardize ? ", standardised" : "");
+    if (o->data.logs != NULL)
+        fprintf(out, "logarithms of %s; ", o->data.logs);
+    if (o->data.weights != NULL)
+        fprintf(out, "weights %s; ", o->data.weights);
+    fprintf(out, "target %s\n", o->data.target != NULL ? o->data.target : "none");
+    if (c->data.first > 0)
+        fprintf(out, "fitted on %zu rows, measured on the %zu held out\n", c->data.fitted, c->n);
+    fprintf(out, "%zu experts, router %s%s\n", c->K, o->router != NULL ? "" : "of the centroids of k-means",
+            o->router != NULL ? o->router : "");
+    if (c->gate.k > 0)
+        fprintf(out, "gate %s, k = %zu%s\n", gates[c->gate.kind], c->gate.k,
+                cooling_is_frozen(c) ? ": one expert with gate 1, whatever the temperature" : "");
+}
+
 int main(int argc, char **argv)
 {
     const cooling_options o = read_setting(argc, argv);
     FILE *out = report_stream(o.csv);
     cooling c = cooling_measure(&o);
-    fprintf(out, "%s: %zu rows, %zu features%s; ", o.data, c.data.n, c.data.d, o.standardize ? ", standardised" : "");
-    if (o.logs != NULL)
-        fprintf(out, "logarithms of %s; ", o.logs);
-    fprintf(out, "target %s\n%zu experts, router %s%s\n", o.target != NULL ? o.target : "none", c.K,
-            o.router != NULL ? "" : "of the centroids of k-means", o.router != NULL ? o.router : "");
+    print_head(&c, &o, out);
     print_margins(&c, out);
     print_mass(&c, out);
     if (c.ntau > 0) {

@@ -78,6 +78,7 @@ static int parse_method(const char *text, moeg_method *method)
 static void set_option(const option_spec *option, const char *text)
 {
     uint64_t number;
+    double share;
     if (option->given != NULL)
         *option->given = 1;
     switch (option->kind) {
@@ -102,6 +103,11 @@ static void set_option(const option_spec *option, const char *text)
     case OPTION_COUNT:
         if (!parse_count(text, option->value))
             refuse(option->name, "a whole number, at least 1", text);
+        break;
+    case OPTION_SHARE:
+        if (moeg_parse_double(text, &share) != MOEG_OK || !(share > 0 && share < 1))
+            refuse(option->name, "a number between 0 and 1", text);
+        *(double *)option->value = share;
         break;
     case OPTION_SEED:
         if (!parse_digits(text, option->value))

@@ -9,19 +9,25 @@
 #define SAFE_SHARE 0.01
 
 typedef struct cooling_options {
-    const char *data, *target, *router, *logs, *csv, *plot;
+    dataset_options data;
+    const char *router, *csv, *plot;
+    moeg_gate gate;
     uint64_t centroids; /* 0: a router file */
-    uint64_t seed;      /* of the centroids */
-    int standardize, quick, threads;
+    int quick, threads;
     grid tau, w;
 } cooling_options;
 
 typedef struct cooling {
     dataset data;
+    size_t n;                     /* rows to measure on, */
+    const double *x, *y, *weight; /* and they: the last n of data; y and weight may be NULL */
     size_t K;
+    moeg_gate gate;
+    moeg_gap deciding; /* the gap that decides where the gate feels the temperature */
     moeg_router *router;
     moeg_law *law;
-    double *margin; /* (n), ascending */
+    double *margin; /* (n) deciding gaps, ascending */
+    double *below;  /* (n) the share of rows up to there */
     double median, unit;
     double C; /* P(margin <= t) <= C t for every t > 0 over the data; infinite if margins tie */
     /* Boundary mass. */
@@ -47,6 +53,12 @@ void cooling_free(cooling *c);
 
 /* The experts by least squares inside each cell, and how they fit: c->experts, c->fit, which are there to be filled. */
 void cooling_fit(cooling *c);
+
+/* The margin below or at which this share of the rows lies. */
+double cooling_margin(const cooling *c, double share);
+
+/* Whether the gates do not depend on the temperature. */
+int cooling_is_frozen(const cooling *c);
 
 /* Whether the hard risk is 0, to rounding. */
 int cooling_is_perfect(const cooling *c);

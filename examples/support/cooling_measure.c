@@ -18,7 +18,7 @@ static moeg_router *make_router(const cooling_options *o, const dataset *data)
     moeg_router *router;
     double *centroids = allocate(o->centroids * data->d, sizeof *centroids);
     const moeg_status status =
-        moeg_centroids(data->n, data->d, data->x, NULL, o->centroids, o->seed, centroids, NULL, NULL);
+        moeg_centroids(data->fitted, data->d, data->x, data->w, o->centroids, o->data.seed, centroids, NULL, NULL);
     if (status != MOEG_OK)
         die("--centroids: %s", moeg_last_error());
     require(moeg_router_centroids_create(&router, o->centroids, data->d, centroids));
@@ -33,36 +33,78 @@ static double grid_unit(const cooling *c)
     if (c->median > 0 && isfinite(c->median))
         return c->median;
     double mean = 0, count = 0;
-    for (size_t i = 0; i < c->data.n; i++)
+    for (size_t i = 0; i < c->n; i++)
         if (c->margin[i] > 0 && isfinite(c->margin[i]))
             mean += (c->margin[i] - mean) / ++count;
     return count > 0 ? mean : 1;
 }
 
+double cooling_margin(const cooling *c, double share)
+{
+    if (c->weight == NULL)
+        return c->margin[(size_t)(share * (double)(c->n - 1))];
+    size_t i = 0;
+    while (i + 1 < c->n && (c->below[i] == 0 || c->below[i] < share))
+        i++;
+    return c->margin[i];
+}
+
+/* A margin with the weight of its row. */
+struct weighed {
+    double margin, weight;
+};
+
+static int by_margin(const void *left, const void *right)
+{
+    const struct weighed *a = left, *b = right;
+    return ascending(&a->margin, &b->margin);
+}
+
+/* Deciding gaps in order, with the shares of rows up to each. */
+static void sort_margins(cooling *c)
+{
+    const size_t n = c->n;
+    struct weighed *rows = allocate(n, sizeof *rows);
+    double total = 0, sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        rows[i] = (struct weighed){c->margin[i], c->weight == NULL ? 1 : c->weight[i]};
+        total += rows[i].weight;
+    }
+    qsort(rows, n, sizeof *rows, by_margin);
+    for (size_t i = 0; i < n; i++) {
+        c->margin[i] = rows[i].margin;
+        sum += rows[i].weight;
+        c->below[i] = sum / total;
+    }
+    free(rows);
+}
+
 static void measure_margins(cooling *c)
 {
-    const size_t n = c->data.n;
+    const size_t n = c->n;
     c->margin = allocate(n, sizeof(double));
-    require(moeg_router_margin(c->router, n, c->data.x, c->margin));
-    qsort(c->margin, n, sizeof(double), ascending);
+    c->below = allocate(n, sizeof(double));
+    if (moeg_router_gap(c->router, n, c->x, c->deciding, c->margin) != MOEG_OK)
+        die("--gate: %s", moeg_last_error());
+    sort_margins(c);
     const double lower = c->margin[(n - 1) / 2], upper = c->margin[n / 2];
-    c->median = lower == upper ? lower : lower + (upper - lower) / 2;
+    c->median = c->weight != NULL ? cooling_margin(c, 0.5) : lower == upper ? lower : lower + (upper - lower) / 2;
     c->unit = grid_unit(c);
-    /* The share of margins up to t jumps at the margins only: C = max_i (i/n)/Delta_(i). */
+    /* The share of margins up to t jumps at the margins only: C = max_i share_i/Delta_(i). */
     for (size_t i = 0; i < n; i++)
-        c->C = fmax(c->C, (double)(i + 1) / (double)n / c->margin[i]);
+        if (c->below[i] > 0)
+            c->C = fmax(c->C, c->below[i] / c->margin[i]);
 }
 
 static void measure_mass(cooling *c, const moeg_sampling *s)
 {
     c->mass = allocate(c->nw, sizeof(moeg_estimate));
     c->exponent = allocate(c->nw, sizeof(moeg_estimate));
-    require(moeg_boundary_mass(c->router, c->law, c->nw, c->w, s, c->mass));
-    require(moeg_boundary_exponent(c->router, moeg_gap_margin(), c->law, c->nw, c->w, s, c->exponent, NULL, &c->ties));
+    require(moeg_boundary_gap_mass(c->router, c->deciding, c->law, c->nw, c->w, s, c->mass));
+    require(moeg_boundary_exponent(c->router, c->deciding, c->law, c->nw, c->w, s, c->exponent, NULL, &c->ties));
 }
 
-/* |G| <= (K - 1) mean_i D_i (2 R_i + D_i) exp(-Delta_i/tau), D_i = max_k |f_k - f_k*|, R_i = |y_i - f_k*|; needs no
- * margin condition. */
+/* |G| <= mu mean_i Q_i exp(-gap_i/tau) (moeg_bound_moment()): needs no margin condition. */
 static void moment_certificate(cooling *c, const moeg_moe *moe, const moeg_teacher *teacher, const moeg_sampling *s)
 {
     moeg_estimate *bound = allocate(c->ntau, sizeof *bound);
@@ -76,36 +118,35 @@ static void moment_certificate(cooling *c, const moeg_moe *moe, const moeg_teach
 /* Largest outputs of the experts and of the data. */
 static moeg_output_limits measure_limits(const cooling *c)
 {
-    const size_t n = c->data.n;
+    const size_t n = c->n;
     moeg_output_limits limits = {0, 0, 0};
     double *f = allocate(n, sizeof *f);
     for (size_t k = 0; k < c->K; k++) {
-        require(moeg_expert_forward(c->experts[k], n, c->data.x, f));
+        require(moeg_expert_forward(c->experts[k], n, c->x, f));
         for (size_t i = 0; i < n; i++)
             limits.B = fmax(limits.B, fabs(f[i]));
     }
     for (size_t i = 0; i < n; i++)
-        limits.M = fmax(limits.M, fabs(c->data.y[i]));
+        limits.M = fmax(limits.M, fabs(c->y[i]));
     free(f);
     return limits;
 }
 
-/* |G| <= 4 B (B + M) (K - 1) C tau: the margin condition with alpha = 1 that the data meet. */
+/* |G| <= 4 B (B + M) mu C tau: the margin condition with alpha = 1 that the data meet. */
 static void bounded_certificate(cooling *c)
 {
     const moeg_margin_condition condition = {.C = c->C, .alpha = 1, .t0 = INFINITY};
     if (!isfinite(c->C))
         return;
     c->bounded = allocate(c->ntau, sizeof(double));
-    require(moeg_bound_bounded(&condition, moeg_gate_softmax(), MOEG_MIX_OUTPUT, c->K, &c->limits, c->ntau, c->tau,
-                               c->bounded));
+    require(moeg_bound_bounded(&condition, c->gate, MOEG_MIX_OUTPUT, c->K, &c->limits, c->ntau, c->tau, c->bounded));
 }
 
 /* Outputs are right to some thousand roundings of the largest sum_j |A_j x_j| + |c|, whose terms may cancel, and to
  * those roundings of the data that the slopes magnify. */
 static void measure_rounding(cooling *c)
 {
-    const size_t n = c->data.n, d = c->data.d;
+    const size_t n = c->n, d = c->data.d;
     double *A = allocate(d, sizeof *A), size = c->limits.M, far = 0;
     for (size_t k = 0; k < c->K; k++) {
         double intercept, away = 0;
@@ -113,7 +154,7 @@ static void measure_rounding(cooling *c)
         for (size_t i = 0; i < n; i++) {
             double sum = fabs(intercept);
             for (size_t j = 0; j < d; j++)
-                sum += fabs(A[j] * c->data.x[i * d + j]);
+                sum += fabs(A[j] * c->x[i * d + j]);
             size = fmax(size, sum);
         }
         for (size_t j = 0; j < d; j++)
@@ -132,8 +173,8 @@ static void measure_risks(cooling *c, moeg_sampling *s)
     c->fit = allocate(c->K, sizeof(moeg_cell_fit));
     c->experts = allocate(c->K, sizeof(moeg_expert *));
     cooling_fit(c);
-    require(moeg_moe_create(&moe, c->router, moeg_gate_softmax(), c->experts));
-    require(moeg_teacher_data_create(&teacher, c->data.n, 1, c->data.y));
+    require(moeg_moe_create(&moe, c->router, c->gate, c->experts));
+    require(moeg_teacher_data_create(&teacher, c->n, 1, c->y));
     c->soft = allocate(c->ntau, sizeof(moeg_estimate));
     c->gap = allocate(c->ntau, sizeof(moeg_estimate));
     progress_begin(&bar, "risks", s);
@@ -162,23 +203,44 @@ static double *make_grid(const cooling *c, const cooling_options *o, grid asked,
     return grid_values(asked);
 }
 
+/* The gap that decides where a gate feels the temperature. */
+static moeg_gap deciding_gap(moeg_gate gate)
+{
+    return gate.kind == MOEG_GATE_SUBSET ? moeg_gap_top(gate.k) : moeg_gap_margin();
+}
+
+/* Points to the rows to measure on. */
+static void take_rows(cooling *c)
+{
+    const dataset *data = &c->data;
+    c->n = data->n - data->first;
+    c->x = data->x + data->first * data->d;
+    c->y = data->y == NULL ? NULL : data->y + data->first;
+    c->weight = data->w == NULL ? NULL : data->w + data->first;
+}
+
 cooling cooling_measure(const cooling_options *o)
 {
-    cooling c = {.data = dataset_read(o->data, o->target, o->logs, o->standardize)};
-    if (o->centroids > c.data.n)
-        die("--centroids: expected at most as many experts as rows, %zu, got %llu", c.data.n,
+    cooling c = {.data = dataset_read(&o->data), .gate = o->gate, .deciding = deciding_gap(o->gate)};
+    const size_t fitted = c.data.fitted;
+    if (o->centroids > fitted)
+        die("--centroids: expected at most as many experts as rows, %zu, got %llu", fitted,
             (unsigned long long)o->centroids);
+    take_rows(&c);
     c.router = make_router(o, &c.data);
     c.K = moeg_router_experts(c.router);
-    if (c.K > c.data.n)
-        die("--router: expected at most as many experts as rows, %zu, got %zu", c.data.n, c.K);
-    require(moeg_law_empirical_create(&c.law, c.data.n, c.data.d, c.data.x, NULL));
+    if (c.K > fitted)
+        die("--router: expected at most as many experts as rows, %zu, got %zu", fitted, c.K);
+    if (c.gate.k > c.K || (c.gate.kind == MOEG_GATE_SUBSET && c.gate.k == c.K))
+        die("--k: expected at most %zu for %zu experts and this gate, got %zu",
+            c.gate.kind == MOEG_GATE_SUBSET ? c.K - 1 : c.K, c.K, c.gate.k);
+    require(moeg_law_empirical_create(&c.law, c.n, c.data.d, c.x, c.weight));
     measure_margins(&c);
     moeg_sampling s = moeg_sampling_default();
     s.max_threads = o->threads;
     c.w = make_grid(&c, o, o->w, &c.nw);
     measure_mass(&c, &s);
-    if (o->target != NULL) {
+    if (o->data.target != NULL) {
         c.tau = make_grid(&c, o, o->tau, &c.ntau);
         measure_risks(&c, &s);
     }
@@ -195,6 +257,7 @@ void cooling_free(cooling *c)
     free(c->experts);
     free(c->fit);
     free(c->margin);
+    free(c->below);
     free(c->w);
     free(c->mass);
     free(c->exponent);
@@ -203,6 +266,11 @@ void cooling_free(cooling *c)
     free(c->gap);
     free(c->bounded);
     free(c->moment);
+}
+
+int cooling_is_frozen(const cooling *c)
+{
+    return c->gate.kind == MOEG_GATE_TOPK_RENORM && c->gate.k == 1;
 }
 
 int cooling_is_perfect(const cooling *c)

@@ -135,13 +135,13 @@ void cooling_draw(const cooling *c, const cooling_options *o)
     const int risks = c->ntau > 0;
     const double low = risks ? fmin(c->w[0], c->tau[0]) : c->w[0];
     const double high = risks ? fmax(c->w[c->nw - 1], c->tau[c->ntau - 1]) : c->w[c->nw - 1];
-    const char *slash = strrchr(o->data, '/');
+    const char *slash = strrchr(o->data.path, '/');
     plot p = plot_begin(o->plot, 860, risks ? 1140 : 800);
     send_mass(&p, c);
     if (risks)
         send_gaps(&p, c);
     fprintf(p.gnuplot, "set multiplot title ");
-    plot_text(&p, slash != NULL ? slash + 1 : o->data);
+    plot_text(&p, slash != NULL ? slash + 1 : o->data.path);
     fprintf(p.gnuplot,
             ".': %s' noenhanced tc rgb '#222222'\nset logscale x\nset xrange [%g:%g]\n"
             "set lmargin at screen 0.12\nset rmargin at screen 0.965\n",

@@ -105,19 +105,33 @@ static void take_logs(matrix *m, const char *logs)
     free(taken);
 }
 
-/* {count, mean, sum of squared deviations} of column j of the features, in units of 2^exponent: the power of two that
- * makes the largest value less than 1, so that no square overflows, and none is lost that counts. */
-static int column_moments(const dataset *data, size_t j, double *state)
+/* Mean and population variance of column j over the rows to fit on, in units of 2^exponent: the power of two that makes
+ * the largest value less than 1, so that no square overflows, and none is lost that counts. */
+static int column_moments(const dataset *data, size_t j, double *mean, double *variance)
 {
-    double *column = allocate(data->n, sizeof *column), largest = 0;
+    const size_t n = data->fitted;
+    double *column = allocate(n, sizeof *column), largest = 0;
     int exponent;
-    for (size_t i = 0; i < data->n; i++)
+    for (size_t i = 0; i < n; i++)
         largest = fmax(largest, fabs(data->x[i * data->d + j]));
     frexp(largest, &exponent);
-    for (size_t i = 0; i < data->n; i++)
+    for (size_t i = 0; i < n; i++)
         column[i] = ldexp(data->x[i * data->d + j], -exponent);
-    state[0] = state[1] = state[2] = 0;
-    require(moeg_moments_add(1, data->n, data->n, column, state));
+    double state[6] = {0};
+    if (data->w == NULL) {
+        require(moeg_moments_add(1, n, n, column, state));
+        *mean = state[1];
+        *variance = state[2] / state[0];
+    } else {
+        double total = 0, squares = 0;
+        require(moeg_weighted_add(1, n, n, column, data->w, state));
+        require(moeg_weighted_means(1, state, mean, NULL));
+        for (size_t i = 0; i < n; i++) {
+            total += data->w[i];
+            squares += data->w[i] > 0 ? data->w[i] * pow(column[i] - *mean, 2) : 0;
+        }
+        *variance = squares / total;
+    }
     free(column);
     return exponent;
 }
@@ -125,9 +139,9 @@ static int column_moments(const dataset *data, size_t j, double *state)
 /* Subtracts the mean of column j. A column so wide that this overflows stays as it is. */
 static void centre_column(dataset *data, size_t j)
 {
-    double state[3];
-    const int exponent = column_moments(data, j, state);
-    const double mean = ldexp(state[1], exponent);
+    double mean, variance;
+    const int exponent = column_moments(data, j, &mean, &variance);
+    mean = ldexp(mean, exponent);
     for (size_t i = 0; i < data->n; i++)
         if (!isfinite(data->x[i * data->d + j] - mean))
             return;
@@ -139,50 +153,130 @@ static void centre_column(dataset *data, size_t j)
 /* Standardises column j of the (n x d) features. */
 static void standardize_column(dataset *data, size_t j, const char *name)
 {
-    double state[3];
+    double mean, variance;
     int varies = 0;
-    for (size_t i = 0; i < data->n; i++)
+    for (size_t i = 0; i < data->fitted; i++)
         varies |= data->x[i * data->d + j] != data->x[j];
     if (!varies)
         die("--standardize: expected columns that vary, got %g in every row of column %s", data->x[j], name);
-    const int exponent = column_moments(data, j, state);
-    const double deviation = sqrt(state[2] / state[0]);
+    const int exponent = column_moments(data, j, &mean, &variance);
+    const double deviation = sqrt(variance);
     if (!(deviation > 0))
         die("--standardize: expected a standard deviation above 0 to rounding, got 0 in column %s", name);
     for (size_t i = 0; i < data->n; i++) {
         double *value = &data->x[i * data->d + j];
-        *value = (ldexp(*value, -exponent) - state[1]) / deviation;
+        *value = (ldexp(*value, -exponent) - mean) / deviation;
     }
-    data->origin[j] = state[1] / deviation;
+    data->origin[j] = mean / deviation;
 }
 
-dataset dataset_read(const char *path, const char *target, const char *logs, int standardize)
+/* A row of the file with the number that decides whether it is held out. */
+struct drawn {
+    double u;
+    size_t row;
+};
+
+static int by_draw(const void *a, const void *b)
 {
-    matrix m = read_matrix("data", path);
-    require_finite(&m, "data", path);
-    take_logs(&m, logs);
-    const size_t at = target != NULL ? find_column(&m, "target", target, strlen(target)) : m.cols;
-    dataset data = {.n = m.rows, .d = m.cols - (target != NULL)};
+    const struct drawn *p = a, *q = b;
+    return p->u != q->u ? (p->u > q->u) - (p->u < q->u) : (p->row > q->row) - (p->row < q->row);
+}
+
+static int by_row(const void *a, const void *b)
+{
+    const struct drawn *p = a, *q = b;
+    return (p->row > q->row) - (p->row < q->row);
+}
+
+/* The order of the rows: those to fit on, then those held out, of the smallest draws. Returns how many to fit on. */
+static size_t deal_rows(const dataset_options *o, size_t n, struct drawn *rows)
+{
+    enum { HOLDOUT_STREAM = 1000 };
+    for (size_t i = 0; i < n; i++)
+        rows[i].row = i;
+    if (o->holdout == 0)
+        return n;
+    const size_t held = (size_t)floor(o->holdout * (double)n + 0.5);
+    if (held < 2 || n - held < 2)
+        die("--holdout: expected a share that leaves at least 2 of %zu rows on either side, got %g: %zu held out", n,
+            o->holdout, held);
+    double *u = allocate(n, sizeof *u);
+    require(moeg_stream_uniforms((moeg_stream){o->seed, HOLDOUT_STREAM}, 0, n, 1, u));
+    for (size_t i = 0; i < n; i++)
+        rows[i].u = -u[i];
+    free(u);
+    qsort(rows, n, sizeof *rows, by_draw);
+    qsort(rows, n - held, sizeof *rows, by_row);
+    qsort(rows + n - held, held, sizeof *rows, by_row);
+    return n - held;
+}
+
+/* Weights are numbers of rows, or of something else that is counted: not negative, and some on either side. */
+static void require_weights(const dataset *data, const struct drawn *rows, const char *name)
+{
+    double fit = 0, measure = 0;
+    for (size_t i = 0; i < data->n; i++) {
+        if (data->w[i] < 0)
+            die("--weights: expected weights of at least 0, got %g in row %zu of column %s", data->w[i],
+                rows[i].row + 1, name);
+        fit += i < data->fitted ? data->w[i] : 0;
+        measure += i >= data->first ? data->w[i] : 0;
+    }
+    if (fit == 0 || measure == 0)
+        die("--weights: expected a row of positive weight %s, got none in column %s",
+            data->first == 0 ? "among all" : "among those to fit on, and among those held out", name);
+}
+
+/* The columns of the file to their places. */
+static void fill(const matrix *m, const struct drawn *rows, size_t target, size_t weights, dataset *data)
+{
+    for (size_t i = 0; i < m->rows; i++)
+        for (size_t j = 0, at = 0; j < m->cols; j++) {
+            const double value = m->values[rows[i].row * m->cols + j];
+            if (j == target)
+                data->y[i] = value;
+            else if (j == weights)
+                data->w[i] = value;
+            else
+                data->x[i * data->d + at++] = value;
+        }
+}
+
+dataset dataset_read(const dataset_options *o)
+{
+    matrix m = read_matrix("data", o->path);
+    require_finite(&m, "data", o->path);
+    take_logs(&m, o->logs);
+    const size_t target = o->target != NULL ? find_column(&m, "target", o->target, strlen(o->target)) : m.cols;
+    const size_t weights = o->weights != NULL ? find_column(&m, "weights", o->weights, strlen(o->weights)) : m.cols;
+    if (target == weights && target < m.cols)
+        die("--weights: expected a column other than the target, got \"%s\"", o->weights);
+    dataset data = {.n = m.rows, .d = m.cols - (o->target != NULL) - (o->weights != NULL)};
     if (data.d == 0)
-        die("--data: expected a column besides the target in \"%s\", got none", path);
+        die("--data: expected a column besides the target%s in \"%s\", got none",
+            o->weights != NULL ? " and the weights" : "", o->path);
+    struct drawn *rows = allocate(data.n, sizeof *rows);
+    data.fitted = deal_rows(o, data.n, rows);
+    data.first = data.fitted < data.n ? data.fitted : 0;
     data.x = allocate(data.n * data.d, sizeof(double));
     data.mean = allocate(data.d, sizeof(double));
     data.origin = allocate(data.d, sizeof(double));
-    if (target != NULL)
+    if (o->target != NULL)
         data.y = allocate(data.n, sizeof(double));
-    for (size_t i = 0; i < m.rows; i++)
-        for (size_t j = 0; j < m.cols; j++) {
-            const double value = m.values[i * m.cols + j];
-            if (j == at)
-                data.y[i] = value;
-            else
-                data.x[i * data.d + j - (j > at)] = value;
-        }
-    for (size_t j = 0; j < data.d; j++)
-        if (standardize)
-            standardize_column(&data, j, m.names[j + (j >= at)]);
+    if (o->weights != NULL)
+        data.w = allocate(data.n, sizeof(double));
+    fill(&m, rows, target, weights, &data);
+    if (data.w != NULL)
+        require_weights(&data, rows, o->weights);
+    for (size_t j = 0, at = 0; j < m.cols; j++) {
+        if (j == target || j == weights)
+            continue;
+        if (o->standardize)
+            standardize_column(&data, at++, m.names[j]);
         else
-            centre_column(&data, j);
+            centre_column(&data, at++);
+    }
+    free(rows);
     free_matrix(&m);
     return data;
 }
@@ -193,6 +287,7 @@ void dataset_free(dataset *data)
     free(data->mean);
     free(data->origin);
     free(data->y);
+    free(data->w);
 }
 
 moeg_router *router_read(const char *path, size_t d, const double *mean)

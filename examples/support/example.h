@@ -42,6 +42,7 @@ typedef enum option_kind {
     OPTION_GRID,    /* grid: LO:HI:COUNT */
     OPTION_METHOD,  /* moeg_method */
     OPTION_COUNT,   /* uint64_t, at least 1; 1e6 is a number too */
+    OPTION_SHARE,   /* double, above 0 and below 1 */
     OPTION_SEED,    /* uint64_t */
     OPTION_THREADS, /* int, at least 0 */
 } option_kind;
