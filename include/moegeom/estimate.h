@@ -93,12 +93,14 @@ MOEG_EXPORT moeg_status moeg_covariance_add(size_t p, size_t n, size_t stride, c
 /** As moeg_moments_merge(), with the full covariance. */
 MOEG_EXPORT void moeg_covariance_merge(size_t p, const double *right, double *left);
 
-/** As moeg_covariance_size(), of units with weights: {rows, W = sum w, sum w^2, means under w (p), means under w^2 (p),
- * scatter under w^2 about those, the lower triangle by rows (p (p + 1)/2)}. Rows are those of positive weight. */
+/** As moeg_covariance_size(), of units with weights w: {rows, e, W, Q, means under w^2 (p), scatter under w^2 about
+ * those, the lower triangle by rows (p (p + 1)/2), means under w (p)}. Rows are the units of positive weight, W = sum w
+ * and Q = sum w^2 in units of 2^e and its square, 2^e just above the largest weight. */
 MOEG_EXPORT size_t moeg_weighted_size(size_t p);
 
 /** As moeg_covariance_add(), with weights (n), finite, >= 0: a unit of weight 0 is as if it were not there, whatever
- * its values. Cost O(n p^2). Allocates nothing.
+ * its values. Only the ratios of weights matter: all of them times a power of two change nothing but e. Cost O(n p^2).
+ * Allocates nothing.
  * @return #MOEG_OK; #MOEG_EINVAL as moeg_moments_add(), also for a weight that does not fit. */
 MOEG_EXPORT moeg_status moeg_weighted_add(size_t p, size_t n, size_t stride, const double *values,
                                           const double *weights, double *state);
@@ -108,11 +110,11 @@ MOEG_EXPORT void moeg_weighted_merge(size_t p, const double *right, double *left
 
 /** Weighted means sum w v/sum w, and their covariance as estimates. Weights are not counts: each unit was drawn once,
  * and its weight says how many it stands for. The mean is a ratio of two sums, and its covariance that of the ratio,
- * sum w^2 (v - mean)(v - mean)'/(sum w)^2 n/(n - 1), n the rows, linearised; of equal weights it is that of an ordinary
- * mean.
+ * linearised, sum w^2 (v - mean)(v - mean)'/(sum w)^2 u/(u - 1), u what the weights are worth (moeg_weighted_units());
+ * of equal weights it is that of an ordinary mean.
  *
  * @param mean        (p)
- * @param covariance  (p x p), or NULL; infinite with one row
+ * @param covariance  (p x p), or NULL; where u = 1, infinite, and NaN beside the diagonal
  * @return #MOEG_OK; #MOEG_EINVAL (NULL, p = 0, a state without rows). */
 MOEG_EXPORT moeg_status moeg_weighted_means(size_t p, const double *state, double *mean, double *covariance);
 
@@ -129,6 +131,18 @@ MOEG_EXPORT double moeg_weighted_units(const double *state);
  *         m2 < 0); #MOEG_ERANGE (mean or m2 not finite). Cost O(1). */
 MOEG_EXPORT moeg_status moeg_estimate_mean(uint64_t n, double mean, double m2, uint64_t contributing, double level,
                                            moeg_method method, moeg_estimate *out);
+
+/** The estimate of a weighted mean: as moeg_estimate_mean(), by Student's t with units - 1 degrees of freedom. Units
+ * that are worth fewer than #MOEG_ENOUGH_UNITS equal ones give an infinite error bar too.
+ *
+ * @param n               units of positive weight
+ * @param units           what they are worth (moeg_weighted_units()), in [1, n]
+ * @param mean, variance  of the mean (moeg_weighted_means())
+ * @return as moeg_estimate_mean(); #MOEG_EINVAL also for units outside [1, n], and #MOEG_ERANGE for an infinite
+ * variance with units > 1. */
+MOEG_EXPORT moeg_status moeg_estimate_weighted_mean(uint64_t n, double units, double mean, double variance,
+                                                    uint64_t contributing, double level, moeg_method method,
+                                                    moeg_estimate *out);
 
 /** The estimate of a probability from `count` of n units: Clopper-Pearson interval, std_error sqrt(p (1 - p)/n).
  *

@@ -38,7 +38,8 @@ MOEG_EXPORT moeg_status moeg_law_gaussian_create(moeg_law **law, size_t d, const
  * not counts: a row was drawn once, and its weight says how many of the population it stands for (an importance or
  * survey weight; moeg_weighted_means()). A row of weight 0 is as if it were not there.
  * @param x        (n x d), row-major; copied
- * @param weights  (n), finite, >= 0, not all 0, copied; or NULL for equal ones. Only their ratios matter
+ * @param weights  (n), finite, >= 0, not all 0, copied; or NULL for equal ones. Only their ratios matter;
+ *                 those below 2^-1021 of the largest may be rounded, or to 0
  * @return #MOEG_OK; #MOEG_EINVAL (NULL, n = 0, d = 0, a value that is not finite, named by row and column, a weight
  * that does not fit); #MOEG_ENOMEM. */
 MOEG_EXPORT moeg_status moeg_law_empirical_create(moeg_law **law, size_t n, size_t d, const double *x,

@@ -53,7 +53,9 @@ typedef enum moeg_mixing {
  * so many equal ones, (sum v)^2 < #MOEG_ENOUGH_UNITS sum v^2, give that gap (and that soft risk) an infinite error bar
  * and the call #MOEG_EUNABLE, never a false zero. Rows beyond 45 tau are skipped under a sampled law; under an
  * empirical law every row is summed, so that the sums over the data are exact. Where it has weights w, the risks are
- * weighted means (moeg_weighted_means()), v = w exp(-Delta/tau), and rows of weight 0 count nowhere, not in n either.
+ * weighted means (moeg_weighted_means()), v = w exp(-Delta/tau), and rows that are worth fewer than #MOEG_ENOUGH_UNITS
+ * equal ones (moeg_weighted_units()) give infinite error bars. Rows of weight 0 count nowhere, not in n either, and
+ * nothing of theirs overflows or is refused.
  *
  * All four gates. The hard risk is that of the gate's own limit: of the best expert, for SUBSET of the mean of the k
  * best outputs (output mixing) or the mean of their losses (loss mixing), where Delta is the top-k gap. D is in general

@@ -6,30 +6,29 @@
 
 #include <math.h>
 
-static moeg_status check_mean(uint64_t n, double mean, double m2, uint64_t contributing, double level,
-                              const moeg_estimate *out)
+/* What both means ask of their arguments; `spread` is m2 or variance. */
+static moeg_status check_mean(const char *function, uint64_t n, double mean, const char *name, double spread,
+                              uint64_t contributing, double level, const moeg_estimate *out)
 {
-    moeg_status status = moeg_check_pointer("estimate_mean", "out", out);
+    moeg_status status = moeg_check_pointer(function, "out", out);
     if (status == MOEG_OK && n == 0)
-        status = moeg_fail(MOEG_EINVAL, "estimate_mean: n must be at least 1, got 0");
+        status = moeg_fail(MOEG_EINVAL, "%s: n must be at least 1, got 0", function);
     if (status == MOEG_OK && contributing > n)
-        status = moeg_fail(MOEG_EINVAL, "estimate_mean: contributing must be at most n = %llu, got %llu",
+        status = moeg_fail(MOEG_EINVAL, "%s: contributing must be at most n = %llu, got %llu", function,
                            (unsigned long long)n, (unsigned long long)contributing);
     if (status == MOEG_OK)
-        status = moeg_check_level("estimate_mean", level);
-    if (status == MOEG_OK && !(isfinite(mean) && isfinite(m2)))
-        status = moeg_fail(MOEG_ERANGE, "estimate_mean: mean and m2 must be finite, got %g and %g", mean, m2);
-    if (status == MOEG_OK && m2 < 0)
-        status = moeg_fail(MOEG_EINVAL, "estimate_mean: m2 must be at least 0, got %g", m2);
+        status = moeg_check_level(function, level);
+    if (status == MOEG_OK && !(isfinite(mean) && isfinite(spread)))
+        status = moeg_fail(MOEG_ERANGE, "%s: mean and %s must be finite, got %g and %g", function, name, mean, spread);
+    if (status == MOEG_OK && spread < 0)
+        status = moeg_fail(MOEG_EINVAL, "%s: %s must be at least 0, got %g", function, name, spread);
     return status;
 }
 
-moeg_status moeg_estimate_mean(uint64_t n, double mean, double m2, uint64_t contributing, double level,
-                               moeg_method method, moeg_estimate *out)
+/* Student's interval with units - 1 degrees of freedom, or none. */
+static moeg_status estimate_mean(const char *function, uint64_t n, double units, double mean, double variance,
+                                 uint64_t contributing, double level, moeg_method method, moeg_estimate *out)
 {
-    const moeg_status status = check_mean(n, mean, m2, contributing, level, out);
-    if (status != MOEG_OK)
-        return status;
     *out = (moeg_estimate){.value = mean,
                            .std_error = INFINITY,
                            .lo = -INFINITY,
@@ -39,14 +38,45 @@ moeg_status moeg_estimate_mean(uint64_t n, double mean, double m2, uint64_t cont
                            .contributing = contributing,
                            .method = method};
     if (contributing < MOEG_ENOUGH_UNITS)
-        return moeg_fail(MOEG_EUNABLE, "estimate_mean: %llu units of %llu contributed, fewer than %d: no error bar",
+        return moeg_fail(MOEG_EUNABLE, "%s: %llu units of %llu contributed, fewer than %d: no error bar", function,
                          (unsigned long long)contributing, (unsigned long long)n, MOEG_ENOUGH_UNITS);
-    const double dof = (double)(n - 1);
-    out->std_error = sqrt(m2 / dof / (double)n);
-    const double reach = out->std_error * moeg_tail_student_reach(dof, level);
+    /* Units of equal weight are worth as many, but for rounding. */
+    if (units < MOEG_ENOUGH_UNITS * (1 - 1e-10))
+        return moeg_fail(MOEG_EUNABLE,
+                         "%s: the weights of %llu units are worth %g equal ones, fewer than %d: no error "
+                         "bar",
+                         function, (unsigned long long)n, units, MOEG_ENOUGH_UNITS);
+    out->std_error = sqrt(variance);
+    const double reach = out->std_error * moeg_tail_student_reach(units - 1, level);
     out->lo = mean - reach;
     out->hi = mean + reach;
     return MOEG_OK;
+}
+
+moeg_status moeg_estimate_mean(uint64_t n, double mean, double m2, uint64_t contributing, double level,
+                               moeg_method method, moeg_estimate *out)
+{
+    static const char function[] = "estimate_mean";
+    const moeg_status status = check_mean(function, n, mean, "m2", m2, contributing, level, out);
+    if (status != MOEG_OK)
+        return status;
+    return estimate_mean(function, n, (double)n, mean, m2 / (double)(n - 1) / (double)n, contributing, level, method,
+                         out);
+}
+
+moeg_status moeg_estimate_weighted_mean(uint64_t n, double units, double mean, double variance, uint64_t contributing,
+                                        double level, moeg_method method, moeg_estimate *out)
+{
+    static const char function[] = "estimate_weighted_mean";
+    /* The variance of what is worth one unit is unknown. */
+    const double spread = units <= 1 && variance == INFINITY ? 0 : variance;
+    const moeg_status status = check_mean(function, n, mean, "variance", spread, contributing, level, out);
+    if (status != MOEG_OK)
+        return status;
+    if (!(units >= 1 && units <= (double)n))
+        return moeg_fail(MOEG_EINVAL, "%s: units must be in [1, n = %llu], got %g", function, (unsigned long long)n,
+                         units);
+    return estimate_mean(function, n, units, mean, spread, contributing, level, method, out);
 }
 
 moeg_status moeg_estimate_proportion(uint64_t count, uint64_t n, double level, moeg_method method, moeg_estimate *out)

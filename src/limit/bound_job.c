@@ -69,6 +69,8 @@ static moeg_status block(const void *context, uint64_t first, uint64_t count, vo
     const size_t n = (size_t)count, values = c->parts.values;
     const double *weights = weights_of(c, first);
     moeg_bound_rows b;
+    if (!moeg_risk_has_weight(c->rows, first, n))
+        return MOEG_OK;
     moeg_bound_layout(c->rows, n, moeg_round_lanes(n), workspace, &b);
     moeg_status status = moeg_risk_draw(c->rows, first, &b.rows);
     if (status != MOEG_OK)

@@ -13,12 +13,12 @@
 #include <math.h>
 #include <string.h>
 
-/* What was done: n rows, those of weight 0 not among them; `state` in the
- * form of equal weights, and Kish's number (sum v)^2/sum v^2 of what the first variable weighs, v = w Q^p. */
+/* What was done: n rows, those of weight 0 not among them; `state` in the form of equal weights; and Kish's numbers,
+ * (sum w)^2/sum w^2 and (sum v)^2/sum v^2 of what the first variable weighs, v = w Q^p. */
 struct done {
     double *state;
     uint64_t n;
-    double kish;
+    double units, kish; /* what the rows are worth by their weights alone, and by v */
 };
 
 /* sum v = W mean, and sum v^2 = sum w^2 (mean_2^2 + scatter), mean_2 and scatter those under the weights w^2. */
@@ -37,6 +37,7 @@ static moeg_status read_done(const char *function, const moeg_job *job, const mo
     const size_t values = c->parts.values, felt = moeg_moments_size(values);
     moeg_status status = moeg_partial_state(job, partial, raw);
     d->n = moeg_partial_units(partial);
+    d->units = (double)d->n;
     if (status != MOEG_OK)
         return status;
     if (c->rows->weights == NULL) {
@@ -44,9 +45,11 @@ static moeg_status read_done(const char *function, const moeg_job *job, const mo
         memcpy(d->state, raw, c->parts.size * sizeof *raw);
         return MOEG_OK;
     }
-    const double units = moeg_weighted_units(raw);
     d->n = (uint64_t)raw[0];
-    d->kish = d->n == 0 ? 0 : kish_number(units, raw[3], raw[3 + values], raw[3 + 2 * values] / raw[2]);
+    d->units = moeg_weighted_units(raw);
+    d->kish = d->n == 0
+                  ? 0
+                  : kish_number(d->units, raw[moeg_weighted_size(values) - values], raw[4], raw[4 + values] / raw[3]);
     memcpy(d->state + felt, raw + c->parts.felt, 3 * values * sizeof *raw);
     return moeg_support_unweight(function, values, 0, raw, d->state);
 }
@@ -59,11 +62,12 @@ static moeg_status read_moment(const char *function, const moeg_bound_context *c
         return MOEG_OK;
     }
     const uint64_t felt = (uint64_t)d->state[moeg_moments_size(1)];
-    const moeg_support support = {felt, (uint64_t)floor(d->kish * (1 + 1e-10))};
-    const moeg_status status =
-        moeg_support_estimate(function, "moment", SIZE_MAX, d->n, d->state[1], d->state[2], support, level, out);
-    if (status != MOEG_EUNABLE || d->n < MOEG_ENOUGH_UNITS)
-        return status == MOEG_EUNABLE ? moeg_support_unable(function, "moment", 0, NULL, NULL, d->n, 0) : status;
+    const moeg_support support = {felt, moeg_support_rows(d->kish)};
+    const moeg_status status = moeg_support_estimate(function, "moment", SIZE_MAX, d->n, d->units, d->state[1],
+                                                     d->state[2], support, level, out);
+    if (status != MOEG_EUNABLE || moeg_support_rows(d->units) < MOEG_ENOUGH_UNITS)
+        return status == MOEG_EUNABLE ? moeg_support_unable(function, "moment", 0, NULL, NULL, d->n, d->units, 0)
+                                      : status;
     return moeg_fail(MOEG_EUNABLE,
                      "%s: experts differ in %" PRIu64 " of %" PRIu64 " rows, which tell as much as %" PRIu64
                      " of equal weight; fewer than %d do not tell a moment",
@@ -82,15 +86,17 @@ static moeg_status read_bounds(const char *function, const moeg_bound_context *c
         if (status == MOEG_OK && d->n > 0 && (c->rows->frozen || c->rows->tau[t] == 0))
             out[t] = moeg_support_zero(d->n, level);
         else if (status == MOEG_OK)
-            status = moeg_support_estimate(function, "bound", t, d->n, mean[t], m2[t], support[t], level, &out[t]);
+            status =
+                moeg_support_estimate(function, "bound", t, d->n, d->units, mean[t], m2[t], support[t], level, &out[t]);
         if (status < 0)
             return status;
         if (status == MOEG_EUNABLE && doubtful == ntau)
             doubtful = t;
         worst = status == MOEG_OK ? worst : status;
     }
-    return worst == MOEG_OK ? MOEG_OK
-                            : moeg_support_unable(function, "bound", ntau, c->rows->tau, support, d->n, doubtful);
+    return worst == MOEG_OK
+               ? MOEG_OK
+               : moeg_support_unable(function, "bound", ntau, c->rows->tau, support, d->n, d->units, doubtful);
 }
 
 /* The estimates, one or ntau, of what was done; out is written at the end alone. */

@@ -45,7 +45,7 @@ static moeg_status report_overflow(const moeg_risk_context *c, const moeg_risk_r
 {
     size_t i = 0;
     for (int finite = 1; finite && i < r->n; i += finite)
-        for (size_t t = 0; t <= c->ntau && finite; t++)
+        for (size_t t = 0; t <= c->ntau && finite && (r->share == NULL || r->share[i] > 0); t++)
             finite = isfinite(r->values[t * r->stride + i]) && (t == 0 || isfinite(r->soft[(t - 1) * r->stride + i]));
     return moeg_risk_report(c, r, first, r->place[i < r->n ? i : 0]);
 }
@@ -53,6 +53,8 @@ static moeg_status report_overflow(const moeg_risk_context *c, const moeg_risk_r
 moeg_status moeg_risk_draw(const moeg_risk_context *c, uint64_t first, moeg_risk_rows *r)
 {
     moeg_status status = moeg_law_draw(c->law, c->seed, first, r->n, r->stride, r->x, r->scratch);
+    if (status == MOEG_OK && c->weights != NULL)
+        moeg_risk_replace_weightless(c, first, r);
     if (status == MOEG_OK)
         status = moeg_router_logits_block(moeg_moe_router(c->moe), r->n, r->stride, r->x, r->logits, r->scratch);
     if (status != MOEG_OK)
@@ -68,22 +70,6 @@ moeg_status moeg_risk_draw(const moeg_risk_context *c, uint64_t first, moeg_risk
     if (status == MOEG_OK)
         status = moeg_teacher_mean_block(c->teacher, first, r->n, r->stride, r->x, r->target, r->scratch);
     return status;
-}
-
-/* The weights of the block's rows, in the order of place. */
-static void set_shares(const moeg_risk_context *c, uint64_t first, moeg_risk_rows *r)
-{
-    for (size_t i = 0; i < r->stride; i++)
-        r->share[i] = c->weights[first + r->place[i < r->n ? i : r->n - 1]];
-}
-
-/* How many of the first `count` rows, in the order of place, have a weight. */
-static double count_weighted(const moeg_risk_rows *r, size_t count)
-{
-    size_t rows = 0;
-    for (size_t i = 0; i < count; i++)
-        rows += r->share == NULL || r->share[i] > 0;
-    return (double)rows;
 }
 
 static moeg_status add_values(const moeg_risk_context *c, const moeg_risk_rows *r, const moeg_risk_parts *parts,
@@ -105,18 +91,20 @@ static moeg_status block(const void *context, uint64_t first, uint64_t count, vo
     const moeg_risk_parts parts = moeg_risk_state_parts(c->ntau, c->weights != NULL);
     const size_t n = (size_t)count;
     moeg_risk_rows rows;
+    if (!moeg_risk_has_weight(c, first, n))
+        return MOEG_OK;
     moeg_risk_layout(c, n, moeg_round_lanes(n), workspace, &rows);
     const moeg_status status = moeg_risk_draw(c, first, &rows);
     if (status != MOEG_OK)
         return status;
     moeg_risk_arrange(c, &rows);
     if (rows.share != NULL)
-        set_shares(c, first, &rows);
+        moeg_risk_set_shares(c, first, &rows);
     moeg_risk_evaluate(c, &rows);
     if (add_values(c, &rows, &parts, state) != MOEG_OK)
         return report_overflow(c, &rows, first);
     for (size_t t = 0; t < c->ntau; t++)
-        state[parts.felt + c->order[t]] += count_weighted(&rows, rows.felt[t]);
+        state[parts.felt + c->order[t]] += (double)moeg_risk_count_felt(&rows, rows.felt[t]);
     for (size_t t = 0; t < 2 * c->ntau; t++)
         state[parts.weight + t] += rows.weight[t];
     return MOEG_OK;

@@ -78,6 +78,19 @@ void moeg_risk_context_free(moeg_risk_context *c);
  * that decide (margin). */
 moeg_status moeg_risk_draw(const moeg_risk_context *c, uint64_t first, moeg_risk_rows *rows);
 
+/* Whether any of rows first .. first + n - 1 has weight; always where there are no weights. */
+int moeg_risk_has_weight(const moeg_risk_context *c, uint64_t first, size_t n);
+
+/* Puts copies of the first row of a block that has weight in the place of those that have none, which are as if they
+ * were not there: so nothing of theirs overflows or is refused. */
+void moeg_risk_replace_weightless(const moeg_risk_context *c, uint64_t first, moeg_risk_rows *rows);
+
+/* The weights of the rows, in the order of place, into share. */
+void moeg_risk_set_shares(const moeg_risk_context *c, uint64_t first, moeg_risk_rows *rows);
+
+/* How many of the first `felt` rows, in the order of place, have weight. */
+size_t moeg_risk_count_felt(const moeg_risk_rows *rows, size_t felt);
+
 /* MOEG_ERANGE: which number made the loss of a row, one that was drawn, overflow. */
 moeg_status moeg_risk_report(const moeg_risk_context *c, const moeg_risk_rows *rows, uint64_t first, size_t row);
 

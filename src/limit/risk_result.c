@@ -62,25 +62,25 @@ static int vanishes(const moeg_risk_context *c, size_t t)
 /* All estimates from a state of n units, into hard and the arrays soft and gap. *doubtful: the first temperature that
  * too few rows felt, or ntau. */
 static moeg_status read_state(const char *function, const moeg_risk_context *c, const double *state, uint64_t n,
-                              uint64_t rows_effective, const moeg_support *support, double level, moeg_estimate *hard,
+                              double units, const moeg_support *support, double level, moeg_estimate *hard,
                               moeg_estimate *soft, moeg_estimate *gap, size_t *doubtful)
 {
     const moeg_risk_parts parts = moeg_risk_state_parts(c->ntau, 0);
     const double *mean = state + 1, *m2 = mean + 1 + c->ntau;
     const double *soft_mean = state + parts.soft + 1, *soft_m2 = soft_mean + c->ntau;
-    const moeg_support all = {n, rows_effective};
+    const moeg_support all = {n, moeg_support_rows(units)};
     *doubtful = c->ntau;
-    moeg_status worst = moeg_support_estimate(function, "hard risk", 0, n, mean[0], m2[0], all, level, hard);
+    moeg_status worst = moeg_support_estimate(function, "hard risk", 0, n, units, mean[0], m2[0], all, level, hard);
     for (size_t t = 0; t < c->ntau && worst >= 0; t++) {
         const moeg_support felt = vanishes(c, t) ? all : support[t];
         const size_t diagonal = (t + 1) * (t + 4) / 2; /* Entry (t + 1, t + 1) of a lower triangle by rows. */
         moeg_status status =
-            moeg_support_estimate(function, "soft risk", t, n, soft_mean[t], soft_m2[t], felt, level, soft + t);
+            moeg_support_estimate(function, "soft risk", t, n, units, soft_mean[t], soft_m2[t], felt, level, soft + t);
         if (status >= 0 && vanishes(c, t))
             gap[t] = moeg_support_zero(n, level);
         else if (status >= 0)
-            status =
-                moeg_support_estimate(function, quantity(c), t, n, mean[1 + t], m2[diagonal], felt, level, gap + t);
+            status = moeg_support_estimate(function, quantity(c), t, n, units, mean[1 + t], m2[diagonal], felt, level,
+                                           gap + t);
         if (status == MOEG_EUNABLE && *doubtful == c->ntau)
             *doubtful = t;
         worst = status != MOEG_OK && (worst == MOEG_OK || status < 0) ? status : worst;
@@ -105,11 +105,12 @@ static void write_covariance(const moeg_risk_context *c, const double *state, co
         }
 }
 
-/* The state of a job, in the form of equal weights, with its rows, and how many of equal weight would tell as much. */
+/* The state of a job, in the form of equal weights, with its rows, and how many equal ones they are worth. */
 static moeg_status get_state(const char *function, const moeg_risk_context *c, const moeg_job *job,
-                             const moeg_partial *partial, double *state, uint64_t *n, uint64_t *effective)
+                             const moeg_partial *partial, double *state, uint64_t *n, double *units)
 {
-    *n = *effective = moeg_partial_units(partial);
+    *n = moeg_partial_units(partial);
+    *units = (double)*n;
     if (c->weights == NULL)
         return moeg_partial_state(job, partial, state);
     const moeg_risk_parts from = moeg_risk_state_parts(c->ntau, 1), to = moeg_risk_state_parts(c->ntau, 0);
@@ -117,10 +118,11 @@ static moeg_status get_state(const char *function, const moeg_risk_context *c, c
     moeg_status status = weighted == NULL ? moeg_fail_memory(function) : moeg_partial_state(job, partial, weighted);
     if (status == MOEG_OK)
         status = moeg_partial_count(function, "its rows", 0, weighted[0], 0, *n, n);
-    if (status == MOEG_OK)
-        status =
-            moeg_partial_count(function, "rows of equal weight", 0, floor(moeg_weighted_units(weighted) * (1 + 1e-10)),
-                               0, *n + *n / 1000000, effective);
+    if (status == MOEG_OK) {
+        uint64_t whole;
+        *units = moeg_weighted_units(weighted);
+        status = moeg_partial_count(function, "rows of equal weight", 0, ceil(*units), *n > 0, *n, &whole);
+    }
     if (status == MOEG_OK)
         status = moeg_support_unweight(function, 1 + c->ntau, 1, weighted, state);
     if (status == MOEG_OK)
@@ -144,13 +146,14 @@ moeg_status moeg_risk_job_read(const char *function, const moeg_job *job, const 
         status = moeg_fail_memory(function);
         goto cleanup;
     }
-    uint64_t n, effective;
-    if ((status = get_state(function, c, job, partial, state, &n, &effective)) != MOEG_OK)
+    uint64_t n;
+    double units;
+    if ((status = get_state(function, c, job, partial, state, &n, &units)) != MOEG_OK)
         goto cleanup;
     if ((status = read_counts(function, c, state, n, support)) != MOEG_OK)
         goto cleanup;
     size_t doubtful;
-    status = read_state(function, c, state, n, effective, support, level, &first, all, all + ntau, &doubtful);
+    status = read_state(function, c, state, n, units, support, level, &first, all, all + ntau, &doubtful);
     if (status < 0)
         goto cleanup;
     if (hard != NULL)
@@ -162,7 +165,7 @@ moeg_status moeg_risk_job_read(const char *function, const moeg_job *job, const 
     if (gap_covariance != NULL)
         write_covariance(c, state, all + ntau, gap_covariance);
     if (status == MOEG_EUNABLE)
-        status = moeg_support_unable(function, quantity(c), ntau, c->tau, support, n, doubtful);
+        status = moeg_support_unable(function, quantity(c), ntau, c->tau, support, n, units, doubtful);
 cleanup:
     moeg_release(state);
     moeg_release(all);

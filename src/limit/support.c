@@ -4,6 +4,7 @@
 #include "base/job.h"
 #include "base/memory.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -18,8 +19,10 @@ moeg_status moeg_support_read(const char *function, const double *state, size_t 
     uint64_t count, effective = 0;
     moeg_status status = moeg_partial_count(function, "rows that felt", felt, state[felt], 0, n, &count);
     if (status == MOEG_OK && count > 0) {
-        /* At most n, by Cauchy's inequality, but for the rounding of the sums. */
-        const double equal = floor(v[0] * v[0] / v[1] * (1 + 1e-10));
+        /* Rows of so small weights beside the others' that the squares are lost tell nothing. Else at most n, by
+         * Cauchy's inequality, but for the rounding of the sums. */
+        const int lost = v[1] >= 0 && v[1] < DBL_MIN && v[0] > 0 && v[0] <= (double)n * sqrt(DBL_MIN);
+        const double equal = lost ? 0 : floor(v[0] * v[0] / v[1] * (1 + 1e-10));
         status = moeg_partial_count(function, "rows of equal weight", weight, equal, 0, n + n / 1000000, &effective);
     }
     if (status == MOEG_OK)
@@ -39,15 +42,16 @@ static moeg_estimate no_units(double level)
     };
 }
 
-moeg_status moeg_support_estimate(const char *function, const char *what, size_t t, uint64_t n, double mean, double m2,
-                                  moeg_support support, double level, moeg_estimate *out)
+moeg_status moeg_support_estimate(const char *function, const char *what, size_t t, uint64_t n, double units,
+                                  double mean, double m2, moeg_support support, double level, moeg_estimate *out)
 {
     if (n == 0) {
         *out = no_units(level);
         return MOEG_EUNABLE;
     }
     const uint64_t least = support.effective < support.felt ? support.effective : support.felt;
-    const moeg_status status = moeg_estimate_mean(n, mean, m2, least, level, MOEG_METHOD_MC, out);
+    const double variance = n > 1 ? m2 / (double)(n - 1) / (double)n : m2;
+    const moeg_status status = moeg_estimate_weighted_mean(n, units, mean, variance, least, level, MOEG_METHOD_MC, out);
     if (status == MOEG_ERANGE && t == SIZE_MAX)
         return moeg_fail(MOEG_ERANGE, "%s: the %s, or its variance, overflows", function, what);
     if (status == MOEG_ERANGE)
@@ -57,18 +61,26 @@ moeg_status moeg_support_estimate(const char *function, const char *what, size_t
     return status;
 }
 
+uint64_t moeg_support_rows(double units)
+{
+    return (uint64_t)(units * (1 + 1e-10));
+}
+
 moeg_estimate moeg_support_zero(uint64_t n, double level)
 {
     return (moeg_estimate){.level = level, .n = n, .contributing = n, .method = MOEG_METHOD_MC};
 }
 
 moeg_status moeg_support_unable(const char *function, const char *what, size_t ntau, const double *tau,
-                                const moeg_support *support, uint64_t n, size_t doubtful)
+                                const moeg_support *support, uint64_t n, double units, size_t doubtful)
 {
     if (n == 0)
         return moeg_fail(MOEG_EUNABLE, "%s: no row was finished", function);
-    if (doubtful == ntau || n < MOEG_ENOUGH_UNITS)
+    if (n < MOEG_ENOUGH_UNITS)
         return moeg_fail(MOEG_EUNABLE, "%s: %" PRIu64 " rows are fewer than %d", function, n, MOEG_ENOUGH_UNITS);
+    if (doubtful == ntau || moeg_support_rows(units) < MOEG_ENOUGH_UNITS)
+        return moeg_fail(MOEG_EUNABLE, "%s: the weights of %" PRIu64 " rows are worth %g equal ones, fewer than %d",
+                         function, n, units, MOEG_ENOUGH_UNITS);
     const moeg_support felt = support[doubtful];
     return moeg_fail(MOEG_EUNABLE,
                      "%s: tau[%zu] = %g is felt by %" PRIu64 " of %" PRIu64 " rows, as much as by %" PRIu64
@@ -81,13 +93,14 @@ moeg_status moeg_support_unweight(const char *function, size_t p, int triangle, 
     double *covariance = moeg_alloc(p, p * sizeof *covariance);
     if (covariance == NULL)
         return moeg_fail_memory(function);
-    const double n = in[0], scale = n > 1 ? n * (n - 1) : 0;
+    const double n = in[0], scale = n * (n - 1);
+    const int known = moeg_weighted_units(in) > 1;
     out[0] = n;
     if (n > 0) {
         moeg_weighted_means(p, in, out + 1, covariance);
         for (size_t i = 0, at = 1 + p; i < p; i++)
             for (size_t j = triangle ? 0 : i; j <= i; j++, at++)
-                out[at] = n > 1 ? scale * covariance[i * p + j] : 0;
+                out[at] = known ? scale * covariance[i * p + j] : 0;
     } else {
         memset(out + 1, 0, ((triangle ? moeg_covariance_size(p) : moeg_moments_size(p)) - 1) * sizeof *out);
     }

@@ -17,18 +17,22 @@ typedef struct moeg_support {
 moeg_status moeg_support_read(const char *function, const double *state, size_t felt, size_t weight, uint64_t n,
                               moeg_support *out);
 
-/* moeg_estimate_mean() with the rows' support, and what overflowed, `what` at temperature t (SIZE_MAX: at none), named.
- * n = 0 is MOEG_EUNABLE, without a message of its own. */
-moeg_status moeg_support_estimate(const char *function, const char *what, size_t t, uint64_t n, double mean, double m2,
-                                  moeg_support support, double level, moeg_estimate *out);
+/* moeg_estimate_mean() of n rows that are worth `units` equal ones, m2 as if they were n equal ones, with the rows'
+ * support, and what overflowed, `what` at temperature t (SIZE_MAX: at none), named. n = 0 is MOEG_EUNABLE, without a
+ * message of its own. */
+moeg_status moeg_support_estimate(const char *function, const char *what, size_t t, uint64_t n, double units,
+                                  double mean, double m2, moeg_support support, double level, moeg_estimate *out);
+
+/* How many equal rows tell no more than what is worth `units` of them, but for rounding. */
+uint64_t moeg_support_rows(double units);
 
 /* A quantity that is 0 whatever the input: no sample can make it doubtful. */
 moeg_estimate moeg_support_zero(uint64_t n, double level);
 
 /* MOEG_EUNABLE with its sentence. doubtful: the first of the ntau temperatures that too few rows felt to tell `what`,
- * or ntau if it is all rows that are too few. */
+ * or ntau if it is all rows that are too few, or their weights, which are worth `units` equal ones. */
 moeg_status moeg_support_unable(const char *function, const char *what, size_t ntau, const double *tau,
-                                const moeg_support *support, uint64_t n, size_t doubtful);
+                                const moeg_support *support, uint64_t n, double units, size_t doubtful);
 
 /* From a weighted state (moeg_weighted_size()) of p variables the state that equal weights would have left with these
  * means and this covariance of them, or, if not `triangle`, these variances: sums of squares are n (n - 1) times the

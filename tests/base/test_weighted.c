@@ -4,7 +4,7 @@
 #include "support/coverage.h"
 #include "support/random.h"
 
-enum { P = 3, N = 2500, STRIDE = 2504 };
+enum { P = 3, N = 2500, STRIDE = 2504, SIZE = 3 + 1 + P + P * (P + 1) / 2 + P };
 
 struct sample {
     double values[P * STRIDE], weights[STRIDE];
@@ -25,10 +25,10 @@ static void fill(uint64_t seed, double offset, struct sample *s)
 /* By the definition. */
 static void obvious(const struct sample *s, double *mean, double *covariance)
 {
-    long double W = 0, m[P] = {0}, rows = 0;
+    long double W = 0, Q = 0, m[P] = {0};
     for (size_t i = 0; i < N; i++) {
         W += s->weights[i];
-        rows += s->weights[i] > 0;
+        Q += (long double)s->weights[i] * s->weights[i];
         for (size_t j = 0; j < P; j++)
             m[j] += (long double)s->weights[i] * s->values[j * STRIDE + i];
     }
@@ -40,7 +40,7 @@ static void obvious(const struct sample *s, double *mean, double *covariance)
             for (size_t i = 0; i < N; i++)
                 sum += (long double)s->weights[i] * s->weights[i] * (s->values[a * STRIDE + i] - m[a]) *
                        (s->values[b * STRIDE + i] - m[b]);
-            covariance[a * P + b] = (double)(sum / W / W * rows / (rows - 1));
+            covariance[a * P + b] = (double)(sum / (W * W - Q));
         }
 }
 
@@ -78,7 +78,7 @@ static void equal_and_zero_weights(void **state)
 {
     (void)state;
     static struct sample s, kept;
-    double plain[16] = {0}, weighted[16] = {0}, mean[P], covariance[P * P];
+    double plain[16] = {0}, weighted[SIZE] = {0}, mean[P], covariance[P * P];
     fill(9, 0.4, &s);
     for (size_t i = 0; i < N; i++)
         s.weights[i] = 0.375;
@@ -100,7 +100,7 @@ static void equal_and_zero_weights(void **state)
             count++;
         } else
             s.values[i] = NAN; /* Nobody looks. */
-    double all[16] = {0}, some[16] = {0};
+    double all[SIZE] = {0}, some[SIZE] = {0};
     assert_ok(moeg_weighted_add(P, N, STRIDE, s.values, s.weights, all));
     assert_ok(moeg_weighted_add(P, count, STRIDE, kept.values, kept.weights, some));
     assert_true(all[0] == (double)count);
@@ -108,7 +108,7 @@ static void equal_and_zero_weights(void **state)
         assert_relative(all[j], some[j], 1e4 * EPS);
     for (size_t i = 0; i < N; i++)
         kept.values[i] = 1e9 / 3;
-    double constant[16] = {0}, spread;
+    double constant[7] = {0}, spread;
     assert_ok(moeg_weighted_add(1, count, STRIDE, kept.values, kept.weights, constant));
     assert_ok(moeg_weighted_means(1, constant, mean, &spread));
     assert_true(mean[0] == 1e9 / 3 && spread <= 1e-18 * 1e9);
@@ -118,8 +118,9 @@ static void bad_input_is_refused(void **state)
 {
     (void)state;
     const double v[4] = {1, 2, 3, 4}, w[4] = {1, 1, 0, 1}, negative[4] = {1, -1, 0, 1}, lost[4] = {1, NAN, 3, 4};
-    double s[6] = {0}, mean, variance;
-    assert_int_equal(moeg_weighted_size(1), 6);
+    double s[7] = {0}, mean, variance;
+    assert_int_equal(moeg_weighted_size(1), 7);
+    assert_int_equal(moeg_weighted_size(P), SIZE);
     assert_status(moeg_weighted_add(0, 4, 4, v, w, s), MOEG_EINVAL, "weighted_add: p must be at least 1");
     assert_status(moeg_weighted_add(1, 4, 3, v, w, s), MOEG_EINVAL, "stride must be at least n = 4, got 3");
     assert_status(moeg_weighted_add(1, 4, 4, NULL, w, s), MOEG_EINVAL, "values must not be NULL");
@@ -141,210 +142,226 @@ static void bad_input_is_refused(void **state)
     assert_int_equal(moeg_weighted_size(SIZE_MAX), SIZE_MAX);
 }
 
-/* Skewed values with weights that depend on them, as importance weights do: Y ~ Exp(1) drawn where Exp(1/1.4) is meant
- * to be judged; the weighted mean of v = y is 1, and of {y <= 0.4} a probability. */
-enum { DRAWN = 400 };
+/* How weights come about, and the true mean of the values with them. */
+typedef struct pattern {
+    double (*weight)(size_t i, double value, uint64_t *seed);
+    double truth;
+} pattern;
+
+/* Given by the design, and worth 42 of 400; of some spread, by chance; and by what the value is, as importance weights
+ * are: N(0, 1) judged as N(0.5, 1). */
+static double two_sizes(size_t i, double value, uint64_t *seed)
+{
+    (void)value;
+    (void)seed;
+    return i < 40 ? 1 : 3e-3;
+}
+
+static double by_chance(size_t i, double value, uint64_t *seed)
+{
+    (void)i;
+    (void)value;
+    return exp(0.7 * next_normal(seed));
+}
+
+static double by_value(size_t i, double value, uint64_t *seed)
+{
+    (void)i;
+    (void)seed;
+    return exp(0.5 * value);
+}
+
+/* The mean of a normal variable and that of its square, of which the covariance is used too: their difference. */
 static moeg_status estimate(uint64_t seed, void *user, moeg_estimate *out)
 {
-    double y[DRAWN], w[DRAWN], values[2 * DRAWN], state[16] = {0}, mean[2], covariance[4];
-    uint64_t count = 0;
-    (void)user;
+    enum { DRAWN = 400 };
+    const pattern *p = user;
+    double w[DRAWN], values[2 * DRAWN], state[11] = {0}, mean[2], covariance[4];
     for (size_t i = 0; i < DRAWN; i++) {
-        y[i] = -1.4 * log(0.5 + 0.5 * next_uniform(&seed));
-        w[i] = exp(-y[i] + y[i] / 1.4);
-        values[i] = y[i];
-        values[DRAWN + i] = y[i] <= 0.4;
-        count += y[i] <= 0.4;
+        values[i] = next_normal(&seed);
+        values[DRAWN + i] = fabs(values[i]);
+        w[i] = p->weight(i, values[i], &seed);
     }
-    moeg_weighted_add(2, DRAWN, DRAWN, values, w, state);
-    moeg_weighted_means(2, state, mean, covariance);
-    moeg_status status =
-        moeg_estimate_mean(DRAWN, mean[0], covariance[0] * DRAWN * (DRAWN - 1), DRAWN, 0.9, MOEG_METHOD_MC, out);
-    if (status == MOEG_OK)
-        status = moeg_estimate_mean(DRAWN, mean[1], covariance[3] * DRAWN * (DRAWN - 1), DRAWN, 0.9, MOEG_METHOD_MC,
-                                    out + 1);
-    return status;
+    assert_int_equal(moeg_weighted_size(2), sizeof state / sizeof *state);
+    assert_ok(moeg_weighted_add(2, DRAWN, DRAWN, values, w, state));
+    assert_ok(moeg_weighted_means(2, state, mean, covariance));
+    const double units = moeg_weighted_units(state);
+    assert_ok(moeg_estimate_weighted_mean(DRAWN, units, mean[0], covariance[0], DRAWN, 0.95, MOEG_METHOD_MC, out));
+    return moeg_estimate_weighted_mean(DRAWN, units, mean[1] - mean[0],
+                                       covariance[3] + covariance[0] - 2 * covariance[1], DRAWN, 0.95, MOEG_METHOD_MC,
+                                       out + 1);
 }
 
 static void error_bars_are_right(void **state)
 {
     (void)state;
-    const double truths[] = {1, 1 - exp(-0.4)};
-    assert_coverage(estimate, NULL, 2, truths, 0.9, 4000, COVERAGE_MAY_BIAS);
-}
-
-/* How often the event is drawn, and what weight it then has on average, with the logarithms' spread. */
-struct event {
-    double often, weight, spread;
-};
-
-static moeg_status estimate_share(uint64_t seed, void *user, moeg_estimate *out)
-{
-    const struct event *e = user;
-    double sums[2][2] = {{0}};
-    uint64_t count = 0;
-    for (size_t i = 0; i < DRAWN; i++) {
-        const int event = 0.5 + 0.5 * next_uniform(&seed) <= e->often;
-        const double w = (event ? e->weight : 1) * exp(e->spread * next_normal(&seed));
-        sums[event][0] += w;
-        sums[event][1] += w * w;
-        count += (uint64_t)event;
-    }
-    return moeg_estimate_weighted_proportion(count, DRAWN, sums[1], sums[0], 0.95, MOEG_METHOD_MC, out);
-}
-
-/* Weights that have nothing to do with the event, and events that weigh more or less than the rest: intervals that see
- * the weights alone hold the truth 0.70 of the time in the fourth case. */
-static void shares_are_covered(void **state)
-{
-    (void)state;
-    struct event events[] = {{0.3, 1, 0.8}, {0.03, 1, 0.8}, {0.05, 10, 0},
-                             {0.02, 10, 0}, {0.1, 5, 0.4},  {0.05, 0.1, 0}};
-    for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
-        const double q = events[i].often, p = q * events[i].weight / (q * events[i].weight + 1 - q);
-        assert_coverage(estimate_share, &events[i], 1, &p, 0.95, 1000, COVERAGE_AT_LEAST | COVERAGE_MAY_BIAS);
+    /* E |X| of N(m, 1) is m erf(m/sqrt 2) + 2 phi(m). */
+    const pattern patterns[] = {{two_sizes, 0}, {by_chance, 0}, {by_value, 0.5}};
+    for (size_t i = 0; i < 3; i++) {
+        pattern p = patterns[i];
+        const double m = p.truth, size = m * erf(m / sqrt(2)) + 2 * exp(-m * m / 2) / sqrt(8 * atan(1));
+        const double truths[] = {m, size - m};
+        assert_coverage(estimate, &p, 2, truths, 0.95, 4000, COVERAGE_EXACT);
     }
 }
 
-/* X ~ N(0, 1) judged as N(1, 1): the event {x > 1.5} is drawn seldom, and has the largest weights. */
-static moeg_status estimate_tail(uint64_t seed, void *user, moeg_estimate *out)
+/* More variables than are taken at a time, more units than a tile: against one variable alone, and sums by pairs. */
+static void many_variables_are_as_few(void **state)
 {
-    (void)user;
-    double sums[2][2] = {{0}};
-    uint64_t count = 0;
-    for (size_t i = 0; i < DRAWN; i++) {
-        const double x = next_normal(&seed), w = exp(x - 0.5);
-        sums[x > 1.5][0] += w;
-        sums[x > 1.5][1] += w * w;
-        count += x > 1.5;
+    (void)state;
+    enum { MANY = 37, UNITS = 4500 };
+    static double values[MANY * UNITS], weights[UNITS], covariance[MANY * MANY];
+    double mean[MANY], alone[7] = {0}, *all = calloc(moeg_weighted_size(MANY), sizeof *all);
+    uint64_t seed = 11;
+    for (size_t i = 0; i < UNITS; i++) {
+        weights[i] = i % 5 == 0 ? 0 : exp(2 * next_normal(&seed));
+        for (size_t j = 0; j < MANY; j++)
+            values[j * UNITS + i] = 100 * (double)j + next_normal(&seed) + (j > 0 ? values[i] : 0);
     }
-    return moeg_estimate_weighted_proportion(count, DRAWN, sums[1], sums[0], 0.95, MOEG_METHOD_MC, out);
-}
-
-static void importance_weights_are_covered(void **state)
-{
-    (void)state;
-    const double p = 0.5 * erfc(0.5 / sqrt(2));
-    assert_coverage(estimate_tail, NULL, 1, &p, 0.95, 1000, COVERAGE_AT_LEAST | COVERAGE_MAY_BIAS);
-}
-
-/* {sum w, sum w^2} of `count` weights w. */
-static void sum_equal(uint64_t count, double w, double *sums)
-{
-    sums[0] = (double)count * w;
-    sums[1] = (double)count * w * w;
-}
-
-static void equal_weights_are_counts(void **state)
-{
-    (void)state;
-    const uint64_t sizes[] = {1, 18, 1000, (uint64_t)1 << 40};
-    for (size_t k = 0; k < 4; k++)
-        for (uint64_t step = 0; step <= (k == 0 ? 1 : 18); step++) {
-            const uint64_t n = sizes[k], count = k == 0 ? step : n / 18 * step + (step == 18 ? n % 18 : 0);
-            double inside[2], outside[2];
-            moeg_estimate a, b;
-            sum_equal(count, k < 2 ? 1 : 0.2385, inside);
-            sum_equal(n - count, k < 2 ? 1 : 0.2385, outside);
-            /* Without the event, or without the rest, nobody looks at the sums. */
-            assert_ok(moeg_estimate_weighted_proportion(count, n, count > 0 ? inside : NULL, count < n ? outside : NULL,
-                                                        0.99, MOEG_METHOD_LINE, &a));
-            assert_ok(moeg_estimate_proportion(count, n, 0.99, MOEG_METHOD_LINE, &b));
-            assert_near(a.value, b.value, 4 * EPS * b.value);
-            /* Of so many units the limits are near the share, and their distance from it loses digits. */
-            assert_near(a.lo, b.lo, 1e-12 * b.lo);
-            assert_near(a.hi, b.hi, 1e-12 * b.hi);
-            assert_near(a.std_error, b.std_error, 16 * EPS * b.std_error);
-            assert_true(a.n == n && a.contributing == count && a.level == 0.99 && a.method == MOEG_METHOD_LINE);
+    assert_ok(moeg_weighted_add(MANY, UNITS, UNITS, values, weights, all));
+    assert_ok(moeg_weighted_means(MANY, all, mean, covariance));
+    long double W = 0, Q = 0;
+    for (size_t i = 0; i < UNITS; i++) {
+        W += weights[i];
+        Q += (long double)weights[i] * weights[i];
+    }
+    assert_relative(moeg_weighted_units(all), (double)(W * W / Q), 1e3 * EPS);
+    for (size_t j = 0; j < MANY; j++) {
+        double one, variance;
+        memset(alone, 0, sizeof alone);
+        assert_ok(moeg_weighted_add(1, UNITS, UNITS, values + j * UNITS, weights, alone));
+        assert_ok(moeg_weighted_means(1, alone, &one, &variance));
+        assert_near(mean[j], one, 0);
+        assert_relative(covariance[j * MANY + j], variance, 100 * EPS);
+        for (size_t k = 0; k < j; k += 5) {
+            long double sum = 0;
+            for (size_t i = 0; i < UNITS; i++)
+                sum += (long double)weights[i] * weights[i] * (values[j * UNITS + i] - mean[j]) *
+                       (values[k * UNITS + i] - mean[k]);
+            const double size = sqrt(covariance[j * MANY + j] * covariance[k * MANY + k]);
+            assert_near(covariance[j * MANY + k], (double)(sum / (W * W - Q)), 1e4 * EPS * size);
         }
+    }
+    free(all);
 }
 
-/* scipy.stats.beta.ppf(0.025, x, y + 1), ppf(0.975, x + 1, y) of x = share * units, y = (1 - share) * units. */
-static void shares_between_whole_numbers(void **state)
+/* Weights times a power of two, or in parts whose weights are far apart, added and merged either way. */
+static void only_ratios_of_weights_matter(void **state)
 {
     (void)state;
-    static const struct {
-        uint64_t count, n;
-        double inside[2], outside[2], lo, hi;
-    } cases[] = {
-        {3, 40, {2.5, 2.25}, {11, 9.5}, 0.0369188061534462173, 0.463272527031443577},
-        {7, 400, {70, 700}, {393, 393}, 0.0680363462711342254, 0.275367121876441208},
-        {2, 50, {0.0625, 0.00390625}, {48, 60}, 1.49413800592781323e-34, 0.0938947649997008833},
-        {30, 33, {29.5, 31}, {0.75, 0.25}, 0.83862792452335037, 0.99981288768765651},
-        {1, 2, {1, 1}, {0.25, 0.0625}, 0.0342220556306201609, 0.999998653825523811},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        moeg_estimate e, other;
-        const double *in = cases[i].inside, *out = cases[i].outside;
-        assert_ok(moeg_estimate_weighted_proportion(cases[i].count, cases[i].n, in, out, 0.95, MOEG_METHOD_MC, &e));
-        assert_relative(e.lo, cases[i].lo, 1e-11);
-        assert_relative(e.hi, cases[i].hi, 1e-11);
-        assert_relative(e.value, in[0] / (in[0] + out[0]), 4 * EPS);
-        assert_true(e.lo <= e.value && e.value <= e.hi);
-        /* The event that the others make has the rest of the probability. */
-        assert_ok(moeg_estimate_weighted_proportion(cases[i].n - cases[i].count, cases[i].n, out, in, 0.95,
-                                                    MOEG_METHOD_MC, &other));
-        assert_near(other.lo, 1 - e.hi, EPS);
-        assert_near(other.hi, 1 - e.lo, EPS);
-        assert_relative(other.std_error, e.std_error, 8 * EPS);
+    static struct sample s, scaled;
+    double plain[SIZE] = {0}, mean[P], other[P];
+    fill(21, 0.4, &s);
+    assert_ok(moeg_weighted_add(P, N, STRIDE, s.values, s.weights, plain));
+    const int powers[] = {-1000, -500, 500, 1000};
+    for (size_t k = 0; k < 4; k++) {
+        double got[SIZE] = {0};
+        for (size_t i = 0; i < N; i++)
+            scaled.weights[i] = ldexp(s.weights[i], powers[k]);
+        assert_ok(moeg_weighted_add(P, N, STRIDE, s.values, scaled.weights, got));
+        assert_near(got[1], plain[1] + powers[k], 0);
+        got[1] = plain[1];
+        assert_memory_equal(got, plain, sizeof got);
+    }
+    /* The lighter part is 2^-1500 of the heavier one: it counts as rows, and as nothing else. */
+    for (int order = 0; order < 2; order++) {
+        double left[SIZE] = {0}, right[SIZE] = {0}, added[SIZE] = {0};
+        const size_t half = N / 2;
+        for (size_t i = 0; i < N; i++)
+            scaled.weights[i] = ldexp(s.weights[i], (i < half) == (order == 0) ? 750 : -750);
+        assert_ok(moeg_weighted_add(P, half, STRIDE, s.values, scaled.weights, left));
+        assert_ok(moeg_weighted_add(P, half, STRIDE, s.values, scaled.weights, added));
+        assert_ok(moeg_weighted_add(P, N - half, STRIDE, s.values + half, scaled.weights + half, right));
+        assert_ok(moeg_weighted_add(P, N - half, STRIDE, s.values + half, scaled.weights + half, added));
+        double heavy[SIZE];
+        memcpy(heavy, order == 0 ? left : right, sizeof heavy);
+        assert_ok(moeg_weighted_means(P, heavy, mean, NULL));
+        moeg_weighted_merge(P, right, left);
+        assert_near(left[0], plain[0], 0);
+        assert_near(added[0], plain[0], 0);
+        assert_ok(moeg_weighted_means(P, left, other, NULL));
+        for (size_t j = 0; j < P; j++)
+            assert_near(other[j], mean[j], 4 * EPS);
+        assert_relative(moeg_weighted_units(left), moeg_weighted_units(heavy), 4 * EPS);
+        for (size_t j = 0; j < SIZE; j++)
+            /* A mean is moved from that of the other part. */
+            assert_near(added[j], left[j], 4 * EPS * fmax(1, fabs(left[j])));
     }
 }
 
-/* One unit of hardly any weight among 400 is a share of hardly anything, and tells nothing from below. */
-static void the_lightest_units_are_seen(void **state)
+static void an_empty_state_is_neutral(void **state)
 {
     (void)state;
-    double outside[2], lo, most;
-    sum_equal(399, 1, outside);
-    assert_ok(moeg_clopper_pearson(1, 399, 0.95, &lo, &most));
-    for (int k = 0; k < 1060; k++) {
-        const double w = ldexp(1, -k), inside[2] = {w, w * w};
-        moeg_estimate e;
-        assert_ok(moeg_estimate_weighted_proportion(1, 400, inside, outside, 0.95, MOEG_METHOD_MC, &e));
-        assert_true(e.lo >= 0 && e.lo <= e.value && e.value > 0 && e.hi <= most);
-        /* Not under what no unit at all would leave open. */
-        assert_true(e.hi >= -expm1(log(0.025) / 400));
-    }
+    static struct sample s;
+    double some[SIZE] = {0}, none[SIZE] = {0}, kept[SIZE];
+    const double nothing[2] = {0, 0}, lost[2 * P] = {NAN, INFINITY, NAN, NAN, -INFINITY, NAN};
+    fill(2, 3, &s);
+    assert_ok(moeg_weighted_add(P, N, STRIDE, s.values, s.weights, some));
+    memcpy(kept, some, sizeof kept);
+    moeg_weighted_merge(P, none, some);
+    assert_ok(moeg_weighted_add(P, 2, 2, lost, nothing, some));
+    assert_ok(moeg_weighted_add(P, 0, 0, NULL, NULL, some));
+    assert_memory_equal(some, kept, sizeof kept);
+    moeg_weighted_merge(P, some, none);
+    assert_memory_equal(none, kept, sizeof kept);
 }
 
-static void bad_shares_are_refused(void **state)
+static void weighted_means_have_a_student_interval(void **state)
 {
     (void)state;
-    const char name[] = "estimate_weighted_proportion";
-    moeg_estimate e = {.value = 0.1}, before = e;
-    double in[2] = {3, 3.5}, out[2] = {7, 8};
-    char text[100];
-    assert_status(moeg_estimate_weighted_proportion(4, 11, in, out, 0.9, MOEG_METHOD_MC, NULL), MOEG_EINVAL,
-                  "estimate_weighted_proportion: out must not be NULL");
-    assert_status(moeg_estimate_weighted_proportion(4, 11, NULL, out, 0.9, MOEG_METHOD_MC, &e), MOEG_EINVAL,
-                  "inside must not be NULL");
-    assert_status(moeg_estimate_weighted_proportion(4, 11, in, NULL, 0.9, MOEG_METHOD_MC, &e), MOEG_EINVAL,
-                  "outside must not be NULL");
-    assert_status(moeg_estimate_weighted_proportion(0, 0, in, out, 0.9, MOEG_METHOD_MC, &e), MOEG_EINVAL,
-                  "estimate_weighted_proportion: n must be at least 1");
-    assert_status(moeg_estimate_weighted_proportion(12, 11, in, out, 0.9, MOEG_METHOD_MC, &e), MOEG_EINVAL,
-                  "count must be at most n = 11, got 12");
-    assert_status(moeg_estimate_weighted_proportion(4, 11, in, out, 1, MOEG_METHOD_MC, &e), MOEG_EINVAL,
-                  "estimate_weighted_proportion: level must be in (0, 1), got 1");
-    const double bad[] = {NAN, INFINITY, -1e-300};
-    for (size_t i = 0; i < 4; i++)
-        for (size_t v = 0; v < 3; v++) {
-            double *at = i < 2 ? &in[i] : &out[i - 2], kept = *at;
-            *at = bad[v];
-            snprintf(text, sizeof text, "%s: %s[%zu] must be finite and at least 0", name, i < 2 ? "inside" : "outside",
-                     i % 2);
-            assert_status(moeg_estimate_weighted_proportion(4, 11, in, out, 0.9, MOEG_METHOD_MC, &e), MOEG_EINVAL,
-                          text);
-            *at = kept;
-        }
-    /* Sums of other than 11 weights: they would be worth 14, or 0.9, or their squares have underflowed. */
-    const double wrong[][2] = {{5, 4.5}, {5, 250}, {-3, 0}};
-    for (size_t v = 0; v < 3; v++) {
-        const double few[2] = {3 + wrong[v][0], 3.5 + wrong[v][1]}, none[2] = {1e-200, 0};
+    moeg_estimate e, plain;
+    /* t(39) at 0.975 is 2.0226909200367604 (mpmath), of units worth 40. */
+    assert_ok(moeg_estimate_weighted_mean(77, 40, -2.385, 0.0625, 51, 0.95, MOEG_METHOD_MC, &e));
+    assert_near(e.value, -2.385, 0);
+    assert_near(e.std_error, 0.25, 0);
+    assert_relative(e.lo, -2.385 - 2.0226909200367604 * 0.25, 64 * EPS);
+    assert_relative(e.hi, -2.385 + 2.0226909200367604 * 0.25, 64 * EPS);
+    assert_true(e.n == 77 && e.contributing == 51 && e.level == 0.95 && e.quad_error == 0);
+    assert_int_equal(e.method, MOEG_METHOD_MC);
+    /* t(30.5) is between t(30), 2.0422724563, and t(31), 2.0395134464. */
+    assert_ok(moeg_estimate_weighted_mean(77, 31.5, 0, 1, 51, 0.95, MOEG_METHOD_MC, &e));
+    assert_true(e.hi > 2.0395134464 && e.hi < 2.0422724563);
+    assert_ok(moeg_estimate_weighted_mean(50, 50, 0.3, 2.5 / 50, 33, 0.9, MOEG_METHOD_LINE, &e));
+    assert_ok(moeg_estimate_mean(50, 0.3, 49 * 2.5, 33, 0.9, MOEG_METHOD_LINE, &plain));
+    assert_relative(e.lo, plain.lo, 16 * EPS);
+    assert_relative(e.hi, plain.hi, 16 * EPS);
+    assert_int_equal(e.method, MOEG_METHOD_LINE);
+    const double units[] = {29.9, 1, 1, 40}, variances[] = {0.5, INFINITY, 0, 0.5};
+    const uint64_t contributing[] = {77, 77, 77, 29};
+    for (size_t i = 0; i < 4; i++) {
         assert_status(
-            moeg_estimate_weighted_proportion(4, 11, v < 2 ? few : none, v < 2 ? out : none, 0.9, MOEG_METHOD_MC, &e),
-            MOEG_EINVAL, "must be sums of weights and of their squares of n = 11 units");
+            moeg_estimate_weighted_mean(77, units[i], 0.75, variances[i], contributing[i], 0.95, MOEG_METHOD_MC, &e),
+            MOEG_EUNABLE, i < 3 ? "77 units are worth" : "29 units of 77 contributed, fewer than 30");
+        assert_true(e.value == 0.75 && e.std_error == INFINITY && e.lo == -INFINITY && e.hi == INFINITY);
+        assert_true(e.n == 77 && e.contributing == contributing[i]);
     }
+}
+
+static void weighted_means_refuse(void **state)
+{
+    (void)state;
+    moeg_estimate e = {.value = 0.1}, before = e;
+    const moeg_method mc = MOEG_METHOD_MC;
+    assert_status(moeg_estimate_weighted_mean(40, 35, 1, 1, 40, 0.95, mc, NULL), MOEG_EINVAL,
+                  "estimate_weighted_mean: out must not be NULL");
+    assert_status(moeg_estimate_weighted_mean(0, 1, 1, 1, 0, 0.95, mc, &e), MOEG_EINVAL, "n must be at least 1, got 0");
+    assert_status(moeg_estimate_weighted_mean(40, 35, 1, 1, 41, 0.95, mc, &e), MOEG_EINVAL,
+                  "contributing must be at most n = 40, got 41");
+    assert_status(moeg_estimate_weighted_mean(40, 35, 1, 1, 40, 1, mc, &e), MOEG_EINVAL,
+                  "estimate_weighted_mean: level must be in (0, 1), got 1");
+    assert_status(moeg_estimate_weighted_mean(40, 35, 1, -0.5, 40, 0.95, mc, &e), MOEG_EINVAL,
+                  "variance must be at least 0, got -0.5");
+    const double bad[] = {NAN, INFINITY, -INFINITY};
+    for (size_t i = 0; i < 3; i++) {
+        assert_status(moeg_estimate_weighted_mean(40, 35, bad[i], 1, 40, 0.95, mc, &e), MOEG_ERANGE,
+                      "estimate_weighted_mean: mean and variance must be finite");
+        assert_status(moeg_estimate_weighted_mean(40, 35, 1, bad[i], 40, 0.95, mc, &e), MOEG_ERANGE,
+                      "estimate_weighted_mean: mean and variance must be finite");
+    }
+    const double units[] = {0.999, 40.5, NAN, -3, INFINITY};
+    for (size_t i = 0; i < 5; i++)
+        assert_status(moeg_estimate_weighted_mean(40, units[i], 1, 1, 40, 0.95, mc, &e), MOEG_EINVAL,
+                      "estimate_weighted_mean: units must be in [1, n = 40], got");
     assert_memory_equal(&e, &before, sizeof e);
 }
 
@@ -353,14 +370,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(means_are_those_of_the_definition),
         cmocka_unit_test(equal_and_zero_weights),
+        cmocka_unit_test(many_variables_are_as_few),
+        cmocka_unit_test(only_ratios_of_weights_matter),
+        cmocka_unit_test(an_empty_state_is_neutral),
         cmocka_unit_test(bad_input_is_refused),
+        cmocka_unit_test(weighted_means_have_a_student_interval),
+        cmocka_unit_test(weighted_means_refuse),
         cmocka_unit_test(error_bars_are_right),
-        cmocka_unit_test(shares_are_covered),
-        cmocka_unit_test(importance_weights_are_covered),
-        cmocka_unit_test(equal_weights_are_counts),
-        cmocka_unit_test(shares_between_whole_numbers),
-        cmocka_unit_test(the_lightest_units_are_seen),
-        cmocka_unit_test(bad_shares_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

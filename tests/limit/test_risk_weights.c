@@ -8,17 +8,17 @@ static const double tau[NT] = {0.03, 1.7, 0, 0.4};
 /* The weighted mean and its standard error, by the definition. */
 static void weigh(const double *w, const double *v, long double *mean, long double *error)
 {
-    long double W = 0, sum = 0, rows = 0;
+    long double W = 0, Q = 0, sum = 0;
     for (size_t i = 0; i < N; i++) {
         W += w[i];
-        rows += w[i] > 0;
+        Q += (long double)w[i] * w[i];
         *mean = 0;
     }
     for (size_t i = 0; i < N; i++)
         *mean += w[i] * v[i] / W;
     for (size_t i = 0; i < N; i++)
         sum += (long double)w[i] * w[i] * (v[i] - *mean) * (v[i] - *mean);
-    *error = sqrtl(sum / W / W * rows / (rows - 1));
+    *error = sqrtl(sum / (W * W - Q));
 }
 
 /* The values of single rows come from laws of one row: what is judged here is how they are put together. */
@@ -156,12 +156,188 @@ static void weights_decide_what_contributes(void **state)
     moeg_expert_free(m);
 }
 
+/* All results of a curve. */
+struct curve {
+    moeg_estimate hard, soft[NT], gap[NT];
+    double covariance[NT * NT];
+};
+
+static moeg_status run_curve(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law, int threads,
+                             struct curve *out)
+{
+    moeg_sampling s = moeg_sampling_default();
+    s.max_threads = threads;
+    memset(out, 0, sizeof *out);
+    return moeg_risk_curve(moe, teacher, law, MOEG_MIX_OUTPUT, NT, tau, &s, &out->hard, out->soft, out->gap,
+                           out->covariance);
+}
+
+static void assert_same_estimate(const moeg_estimate *a, const moeg_estimate *b)
+{
+    assert_near(a->value, b->value, 1e-13 * fmax(1, fabs(b->value)));
+    assert_near(a->std_error, b->std_error, 1e-11 * b->std_error);
+    assert_near(a->lo, b->lo, 1e-11 * fmax(1, fabs(b->lo)));
+    assert_near(a->hi, b->hi, 1e-11 * fmax(1, fabs(b->hi)));
+    assert_true(a->n == b->n && a->contributing == b->contributing);
+}
+
+/* Rows without weight and with logits, outputs or targets that overflow, in whole blocks and among others: as if they
+ * were not there, on any number of threads. */
+static void rows_without_weight_are_not_there(void **state)
+{
+    (void)state;
+    enum { MANY = 9000, KEPT = 900 };
+    const moeg_gate gates[] = {moeg_gate_softmax(), moeg_gate_topk_raw(1), moeg_gate_subset(2)};
+    static double x[MANY * 3], y[MANY * 2], w[MANY], kept_x[KEPT * 3], kept_y[KEPT * 2], kept_w[KEPT];
+    struct problem p;
+    uint64_t seed = 5;
+    size_t kept = 0;
+    problem_make(&p, 79, 4, 3, 2);
+    for (size_t i = 0; i < MANY; i++) {
+        const int weighs = i >= 6000 && i % 3 == 1 && kept < KEPT;
+        w[i] = weighs ? exp(next_normal(&seed)) : 0;
+        for (size_t j = 0; j < 3; j++)
+            x[3 * i + j] = weighs ? next_normal(&seed) : i % 2 ? 1.7e308 : -1e200;
+        for (size_t j = 0; j < 2; j++)
+            y[2 * i + j] = weighs ? next_normal(&seed) : 1e300;
+        if (weighs) {
+            memcpy(kept_x + 3 * kept, x + 3 * i, 3 * sizeof *x);
+            memcpy(kept_y + 2 * kept, y + 2 * i, 2 * sizeof *y);
+            kept_w[kept++] = w[i];
+        }
+    }
+    assert_int_equal(kept, KEPT);
+    moeg_law *all, *some;
+    moeg_teacher *teachers[2], *kept_teachers[2] = {p.teacher, NULL};
+    assert_ok(moeg_law_empirical_create(&all, MANY, 3, x, w));
+    assert_ok(moeg_law_empirical_create(&some, KEPT, 3, kept_x, kept_w));
+    teachers[0] = p.teacher;
+    assert_ok(moeg_teacher_data_create(&teachers[1], MANY, 2, y));
+    assert_ok(moeg_teacher_data_create(&kept_teachers[1], KEPT, 2, kept_y));
+    for (size_t g = 0; g < 3; g++) {
+        moeg_expert *experts[4];
+        moeg_moe *moe;
+        for (size_t k = 0; k < 4; k++)
+            experts[k] = problem_expert(&p, k);
+        assert_ok(moeg_moe_create(&moe, p.router, gates[g], experts));
+        for (size_t t = 0; t < 2; t++) {
+            struct curve a, b, threads;
+            assert_true(run_curve(moe, teachers[t], all, 1, &a) >= 0);
+            assert_true(run_curve(moe, kept_teachers[t], some, 1, &b) >= 0);
+            assert_same_estimate(&a.hard, &b.hard);
+            for (size_t i = 0; i < NT; i++) {
+                assert_same_estimate(&a.soft[i], &b.soft[i]);
+                assert_same_estimate(&a.gap[i], &b.gap[i]);
+            }
+            for (size_t i = 0; i < NT * NT; i++)
+                if (isfinite(b.covariance[i]))
+                    assert_near(a.covariance[i], b.covariance[i], 1e-11 * b.covariance[i / NT * (NT + 1)]);
+            assert_true(run_curve(moe, teachers[t], all, 3, &threads) >= 0);
+            assert_memory_equal(&a, &threads, sizeof a);
+        }
+        moeg_moe_free(moe);
+        for (size_t k = 0; k < 4; k++)
+            moeg_expert_free(experts[k]);
+    }
+    moeg_law_free(all);
+    moeg_law_free(some);
+    moeg_teacher_free(teachers[1]);
+    moeg_teacher_free(kept_teachers[1]);
+    problem_free(&p);
+}
+
+/* A row that overflows and weighs something is named, though others that overflow weigh nothing. */
+static void rows_that_overflow_are_named(void **state)
+{
+    (void)state;
+    enum { ROWS = 300 };
+    double x[ROWS * 3], w[ROWS];
+    struct problem p;
+    struct curve c;
+    moeg_law *law;
+    uint64_t seed = 6;
+    problem_make(&p, 80, 4, 3, 2);
+    for (size_t i = 0; i < ROWS; i++) {
+        w[i] = i < 40 || i == 70 ? 0 : 0.3;
+        for (size_t j = 0; j < 3; j++)
+            x[3 * i + j] = i == 70 || i == 123 ? 1e200 : next_normal(&seed);
+    }
+    assert_ok(moeg_law_empirical_create(&law, ROWS, 3, x, w));
+    assert_status(run_curve(p.moe, p.teacher, law, 1, &c), MOEG_ERANGE, "the loss of sample 123 overflows");
+    moeg_law_free(law);
+    for (size_t j = 0; j < 3; j++)
+        x[3 * 123 + j] = j == 0 ? -1.7e308 : 1.7e308;
+    assert_ok(moeg_law_empirical_create(&law, ROWS, 3, x, w));
+    assert_status(run_curve(p.moe, p.teacher, law, 1, &c), MOEG_ERANGE, "sample 123 overflow");
+    moeg_law_free(law);
+    problem_free(&p);
+}
+
+/* Weights of all magnitudes, on rows near the boundary (|x| < 1) and far from it. */
+static void extreme_weights_give_no_false_bar(void **state)
+{
+    (void)state;
+    enum { ROWS = 200 };
+    const double W[] = {1, -1}, out[] = {1}, other[] = {-1};
+    const struct {
+        double near, far, one;
+        const char *text;
+    } cases[] = {
+        {1, 1, 1, NULL},
+        {1e-300, 1e-300, 1e-300, NULL},
+        {1e300, 1e300, 1e300, NULL},
+        {1e-170, 1, 1, "is felt by 100 of 200 rows, as much as by 0 of equal weight"},
+        {1e-320, 1e300, 1e300, "is felt by 0 of 100 rows"},
+        {1, 1, 1e3, "the weights of 200 rows are worth 1.43"},
+        {1, 1, 1e300, "the weights of 200 rows are worth 1 equal ones, fewer than 30"},
+    };
+    moeg_expert *experts[2];
+    moeg_router *router;
+    moeg_moe *moe;
+    moeg_teacher *teacher;
+    assert_ok(moeg_router_affine_create(&router, 2, 1, W, NULL));
+    assert_ok(moeg_expert_constant_create(&experts[0], 1, 1, out));
+    assert_ok(moeg_expert_constant_create(&experts[1], 1, 1, other));
+    assert_ok(moeg_moe_create(&moe, router, moeg_gate_softmax(), experts));
+    assert_ok(moeg_teacher_expert_create(&teacher, experts[0]));
+    struct curve plain;
+    for (size_t v = 0; v < sizeof cases / sizeof *cases; v++) {
+        double x[ROWS], w[ROWS];
+        struct curve c;
+        moeg_law *law;
+        for (size_t i = 0; i < ROWS; i++) {
+            x[i] = i < 100 ? 0.01 * ((double)i - 49.5) : (double)i;
+            w[i] = i < 100 ? cases[v].near : cases[v].far;
+        }
+        w[ROWS - 1] = cases[v].one;
+        assert_ok(moeg_law_empirical_create(&law, ROWS, 1, x, w));
+        const moeg_status status = run_curve(moe, teacher, law, 1, &c);
+        if (v == 0)
+            plain = c;
+        if (cases[v].text == NULL) {
+            assert_true(status >= 0 && isfinite(c.gap[1].std_error) && c.gap[1].contributing == 100);
+            for (size_t t = 0; t < NT; t++)
+                assert_same_estimate(&c.gap[t], &plain.gap[t]);
+        } else {
+            assert_status(status, MOEG_EUNABLE, cases[v].text);
+            for (size_t t = 0; t < NT; t++)
+                assert_true(t == 2 ? c.gap[t].hi == 0 : isinf(c.gap[t].hi) && isinf(c.covariance[t * (NT + 1)]));
+        }
+        moeg_law_free(law);
+    }
+    moeg_moe_free(moe);
+    moeg_teacher_free(teacher);
+    moeg_router_free(router);
+    moeg_expert_free(experts[0]);
+    moeg_expert_free(experts[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(risks_are_weighted_sums),
-        cmocka_unit_test(weights_decide_what_contributes),
-        cmocka_unit_test(derivatives_have_the_weights_too),
+        cmocka_unit_test(risks_are_weighted_sums),          cmocka_unit_test(weights_decide_what_contributes),
+        cmocka_unit_test(derivatives_have_the_weights_too), cmocka_unit_test(rows_without_weight_are_not_there),
+        cmocka_unit_test(rows_that_overflow_are_named),     cmocka_unit_test(extreme_weights_give_no_false_bar),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,33 @@
+/* What the accumulators share, moments.c, covariance.c and weighted.c: the checks of units, and tiles of them. */
+#ifndef MOEG_BASE_MOMENTS_H
+#define MOEG_BASE_MOMENTS_H
+
+#include <moegeom/status.h>
+#include <stddef.h>
+
+/* Units of a tile: a batch is cut into tiles of this fixed size, each summed in two passes and merged in turn. Each
+ * merging rounds the mean once more, so that tiles are large. */
+enum { MOEG_MOMENTS_TILE = 4096 };
+
+/* MOEG_OK, or MOEG_EINVAL: a pointer, p, stride or value that does not fit. Values of a unit whose weight is 0 are not
+ * looked at; weights (n) may be NULL. */
+moeg_status moeg_check_units(const char *function, size_t p, size_t n, size_t stride, const double *values,
+                             const double *weights, const double *state);
+
+/* Mean of n >= 1 values, right to rounding: the mean of what the first mean leaves corrects it. */
+double moeg_tile_mean(size_t n, const double *x);
+
+/* Mean of n >= 1 values under w, or under w^2 if `squared`; `mass` is the sum of those weights. Values of weight 0 are
+ * not looked at. */
+double moeg_weighted_tile_mean(size_t n, const double *x, const double *w, int squared, double mass);
+
+/* One tile into a state of moeg_covariance_size(p). With weights (units), each unit counts w^2 times, and `mass`, sum
+ * w^2, stands for the units; without, weights is NULL and mass = units. */
+void moeg_covariance_tile(size_t p, size_t units, size_t stride, const double *values, const double *weights,
+                          double mass, double *state);
+
+/* moeg_covariance_merge() of a right state whose weights are counted in units of `unit` <= 1 of those of the left: its
+ * mass and scatter count unit^2 times. */
+void moeg_covariance_merge_scaled(size_t p, double unit, const double *right, double *left);
+
+#endif
