@@ -139,7 +139,15 @@ refuses '--centroids: expected at least 2, got 1' $report --centroids 1
 refuses '--centroids: expected a whole number' $report --centroids 0
 refuses '--centroids: expected at most as many experts as rows, 4, got 5' $report --centroids 5
 refuses 'number of distinct rows, 3, got 4' $report --centroids 4
-refuses '--seed: expected with --centroids only' $report --router router.csv --seed 3
+refuses '--seed: expected with --centroids or --holdout only' $report --router router.csv --seed 3
+refuses '--gate: expected softmax, topk-renorm, topk-raw or subset, got "best"' $report --centroids 2 --gate best
+refuses '--k: expected with a gate other than softmax, and only there' $report --centroids 2 --k 2
+refuses '--k: expected with a gate other than softmax, and only there' $report --centroids 2 --gate subset
+refuses '--k: expected at most 1 for 2 experts and this gate, got 2' $report --centroids 2 --gate subset --k 2
+refuses '--holdout: expected a number between 0 and 1' $report --centroids 2 --holdout 1
+refuses '--holdout: expected a share that leaves at least 2 of 4 rows' $report --centroids 2 --holdout 0.1
+refuses '--weights: expected one of the columns a, b, y, got "z"' $report --centroids 2 --weights z
+refuses '--weights: expected a column other than the target' $report --centroids 2 --weights y
 refuses '--tau: expected with a target only' cooling_report --data some.csv --target none --centroids 2 --tau 1:2:3
 refuses 'No such file' cooling_report --data missing.csv --target y --centroids 2
 refuses 'No such file' cooling_report --data missing.npy --target y --centroids 2
@@ -255,6 +263,10 @@ agrees cooling_report --data "$data/diabetes.csv" --target progression --standar
 grep -q 'up to there, and more at the next of the grid$' out || complain 'the safe temperature ends inside the grid'
 grep -q 'The rows do not show that of the population: at tau = ' out || complain 'diabetes has too few rows to be sure'
 agrees boundary_mass --quick
+agrees cooling_report --data "$data/diabetes.csv" --target progression --standardize --centroids 4 --quick \
+    --gate subset --k 2 --holdout 0.3 --weights bmi
+agrees cooling_report --data "$data/diabetes.csv" --target progression --centroids 4 --quick --gate topk-renorm --k 1
+
 diabetes="cooling_report --data $data/diabetes.csv --target progression --standardize --quick"
 agrees $diabetes --centroids 4
 for name in tau_scaling boundary_mass; do
