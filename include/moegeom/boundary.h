@@ -27,7 +27,11 @@ MOEG_EXPORT moeg_status moeg_boundary_mass(const moeg_router *router, const moeg
  *
  * Method LINE (AUTO where it applies: the margin, K = 2, affine router, Gaussian law, or one of
  * moeg_law_margin_create() and logits that differ by a multiple of x_1 alone): closed forms, without cancellation;
- * exact to rounding. Method MC: the share of rows, Clopper-Pearson intervals; `contributing` counts the rows with a gap
+ * exact to rounding. Asked for by name, LINE also does gaps from the best expert (upper = 1) for K > 2, of an affine
+ * router whose rows are all corners of their hull (in the metric of the law) under a Gaussian law: normal masses of
+ * intervals on lines along the star direction of each expert [theory: star directions], at any w. Logits that differ in
+ * two dimensions leave one quadrature (std_error 0); else units are lines, s->n of them in all. Method MC: the share of
+ * rows, Clopper-Pearson intervals; `contributing` counts the rows with a gap
  * <= w; a gap of +inf is above every w. Under a Gaussian law and an affine router of which K' >= 2 experts, at most d,
  * are not masked, rows are drawn in the router's row space [theory: boundary mass]: the differences of their logits are
  * distributed as under the law, at the cost of K' - 1 normals in place of d; row i is a function of (law, router, seed,

@@ -13,7 +13,7 @@ extern "C" {
 
 /** How a number is, or was, computed. */
 typedef enum moeg_method {
-    MOEG_METHOD_AUTO = 0, /**< LINE where law and router allow it, else MC. Never in a result. */
+    MOEG_METHOD_AUTO = 0, /**< LINE where one line is enough, else MC. Never in a result. */
     MOEG_METHOD_MC = 1,   /**< One unit = one row. Under an empirical law: every row of the data once. */
     MOEG_METHOD_LINE = 2  /**< One unit = one line; where one line suffices, exact up to quadrature. */
 } moeg_method;

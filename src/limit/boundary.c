@@ -6,6 +6,7 @@
 #include "limit/boundary_job.h"
 #include "limit/check.h"
 #include "limit/line.h"
+#include "limit/ray_mass.h"
 #include "model/model.h"
 
 #include <math.h>
@@ -46,6 +47,23 @@ static moeg_status run_line(const char *function, const moeg_router *router, con
     return status;
 }
 
+/* LINE by name, where more than one line is needed; `refusal` says why one is not enough. */
+static moeg_status run_rays(const char *function, const char *refusal, const moeg_router *router, moeg_gap gap,
+                            const moeg_law *law, size_t nw, const double *w, const moeg_sampling *s,
+                            moeg_estimate *mass)
+{
+    moeg_rays rays = {0};
+    const char *why = gap.upper > 1 ? "the gap is not from the best" : NULL;
+    moeg_status status = why == NULL ? moeg_rays_init(function, router, law, &rays, &why) : MOEG_OK;
+    if (status == MOEG_OK && why != NULL)
+        status = moeg_fail(MOEG_EUNSUPPORTED, "%s: method line does not apply: %s (nor do many lines: %s)", function,
+                           refusal, why);
+    if (status == MOEG_OK)
+        status = moeg_ray_mass(function, &rays, gap.lower - 1, nw, w, s, mass);
+    moeg_rays_free(&rays);
+    return status;
+}
+
 static moeg_status run_sampling(const char *function, const moeg_router *router, moeg_gap gap, const moeg_law *law,
                                 size_t nw, const double *w, const moeg_sampling *s,
                                 const moeg_boundary_results *results)
@@ -70,9 +88,12 @@ static moeg_status compute_mass(const char *function, const moeg_router *router,
     moeg_status status = check_all(function, router, gap, law, nw, w, 1, s);
     if (status == MOEG_OK)
         status = moeg_check_pointer(function, "mass", mass);
-    if (status == MOEG_OK)
-        status = moeg_choose_line(function, moeg_line_gap_refusal(router, gap, law), s->method, &line);
     if (status != MOEG_OK)
+        return status;
+    const char *refusal = moeg_line_gap_refusal(router, gap, law);
+    if (refusal != NULL && s->method == MOEG_METHOD_LINE)
+        return run_rays(function, refusal, router, gap, law, nw, w, s, mass);
+    if ((status = moeg_choose_line(function, refusal, s->method, &line)) != MOEG_OK)
         return status;
     return line ? run_line(function, router, law, nw, w, s->level, mass)
                 : run_sampling(function, router, gap, law, nw, w, s, &(moeg_boundary_results){.mass = mass});

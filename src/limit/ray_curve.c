@@ -7,6 +7,7 @@
 #include "base/normal.h"
 #include "base/quad.h"
 #include "limit/ray_mass.h"
+#include "limit/support.h"
 
 #include <float.h>
 #include <math.h>
@@ -239,19 +240,22 @@ static void evaluate(const void *self, const moeg_ray *ray, const moeg_ray_block
         }
 }
 
+/* All estimates of a curve, to be handed out when nothing can fail any more. */
+typedef struct outcome {
+    moeg_estimate hard, *soft, *gap;
+    double *covariance; /* (ntau x ntau) */
+} outcome;
+
 /* One estimate, and the worst status so far. */
 static void put(const moeg_ray_result *result, size_t count, size_t j, double level, moeg_estimate *out,
                 moeg_status *status)
 {
-    if (out == NULL)
-        return;
     const moeg_status one = moeg_ray_estimate(result, count, j, level, out);
     *status = *status == MOEG_OK ? one : *status;
 }
 
 /* All values from one set of lines. */
-static moeg_status curve_at_once(const char *function, curve *c, const moeg_sampling *s, moeg_estimate *hard,
-                                 moeg_estimate *soft, moeg_estimate *gap, double *gap_covariance)
+static moeg_status curve_at_once(const char *function, const curve *c, const moeg_sampling *s, outcome *out)
 {
     const size_t ntau = c->ntau, count = 1 + 2 * ntau;
     const moeg_ray_quantity quantity = {
@@ -260,20 +264,19 @@ static moeg_status curve_at_once(const char *function, curve *c, const moeg_samp
     moeg_status status = moeg_rays_expect(function, &c->risk->rays, &quantity, s, &result);
     if (status < 0)
         return status;
-    put(&result, count, 0, s->level, hard, &status);
+    put(&result, count, 0, s->level, &out->hard, &status);
     for (size_t t = 0; t < ntau; t++) {
-        put(&result, count, 1 + t, s->level, gap == NULL ? NULL : &gap[t], &status);
-        put(&result, count, 1 + ntau + t, s->level, soft == NULL ? NULL : &soft[t], &status);
-        for (size_t v = 0; gap_covariance != NULL && v < ntau; v++)
-            gap_covariance[t * ntau + v] = result.covariance[(1 + t) * count + 1 + v];
+        put(&result, count, 1 + t, s->level, &out->gap[t], &status);
+        put(&result, count, 1 + ntau + t, s->level, &out->soft[t], &status);
+        for (size_t v = 0; v < ntau; v++)
+            out->covariance[t * ntau + v] = result.covariance[(1 + t) * count + 1 + v];
     }
     moeg_ray_result_free(&result);
     return status;
 }
 
-/* r = 2: one temperature at a time, each with panels of its own; without hard risk where tau > 0. */
-static moeg_status curve_by_parts(const char *function, const curve *c, const moeg_sampling *s, moeg_estimate *hard,
-                                  moeg_estimate *soft, moeg_estimate *gap, double *gap_covariance)
+/* r = 2: one temperature at a time, each with panels of its own; without hard risk where tau > 0. Covariances are 0. */
+static moeg_status curve_by_parts(const char *function, const curve *c, const moeg_sampling *s, outcome *out)
 {
     const double none = 0;
     moeg_ray_result at_0, one;
@@ -282,7 +285,7 @@ static moeg_status curve_by_parts(const char *function, const curve *c, const mo
     moeg_status status = moeg_rays_expect(function, &c->risk->rays, &quantity, s, &at_0);
     if (status < 0)
         return status;
-    put(&at_0, 3, 0, s->level, hard, &status);
+    put(&at_0, 3, 0, s->level, &out->hard, &status);
     part.with_hard = 0;
     quantity.count = 1;
     for (size_t t = 0; t < c->ntau && status >= 0; t++) {
@@ -293,15 +296,22 @@ static moeg_status curve_by_parts(const char *function, const curve *c, const mo
             status = run;
             break;
         }
-        put(&one, 1, 0, s->level, gap == NULL ? NULL : &gap[t], &status);
+        put(&one, 1, 0, s->level, &out->gap[t], &status);
         one.value[0] += at_0.value[0];
         one.error[0] += at_0.error[0];
-        put(&one, 1, 0, s->level, soft == NULL ? NULL : &soft[t], &status);
+        put(&one, 1, 0, s->level, &out->soft[t], &status);
         moeg_ray_result_free(&one);
     }
-    for (size_t t = 0; status >= 0 && gap_covariance != NULL && t < c->ntau * c->ntau; t++)
-        gap_covariance[t] = 0;
     moeg_ray_result_free(&at_0);
+    return status;
+}
+
+/* The risks with the teacher's noise. The status says what went wrong, if anything did. */
+static moeg_status add_noise(const char *function, const curve *c, outcome *out)
+{
+    moeg_status status = moeg_support_add_noise(function, c->risk->noise, &out->hard);
+    for (size_t t = 0; t < c->ntau && status == MOEG_OK; t++)
+        status = moeg_support_add_noise(function, c->risk->noise, &out->soft[t]);
     return status;
 }
 
@@ -309,7 +319,25 @@ moeg_status moeg_ray_risk_curve(const char *function, const moeg_ray_risk *risk,
                                 const double *tau, const moeg_sampling *s, moeg_estimate *hard, moeg_estimate *soft,
                                 moeg_estimate *gap, double *gap_covariance)
 {
-    curve c = {.risk = risk, .mixing = mixing, .with_hard = 1, .ntau = ntau, .tau = tau};
-    return risk->rays.r == 2 ? curve_by_parts(function, &c, s, hard, soft, gap, gap_covariance)
-                             : curve_at_once(function, &c, s, hard, soft, gap, gap_covariance);
+    const curve c = {.risk = risk, .mixing = mixing, .with_hard = 1, .ntau = ntau, .tau = tau};
+    outcome out = {.soft = moeg_alloc(ntau, 2 * sizeof *out.soft),
+                   .covariance = moeg_alloc_zero(ntau, ntau * sizeof *out.covariance)};
+    moeg_status status = out.soft == NULL || out.covariance == NULL ? moeg_fail_memory(function) : MOEG_OK;
+    if (status == MOEG_OK) {
+        out.gap = out.soft + ntau;
+        status = risk->rays.r == 2 ? curve_by_parts(function, &c, s, &out) : curve_at_once(function, &c, s, &out);
+    }
+    const moeg_status noisy = status >= 0 ? add_noise(function, &c, &out) : status;
+    status = noisy < 0 ? noisy : status;
+    if (status >= 0 && hard != NULL)
+        *hard = out.hard;
+    if (status >= 0 && soft != NULL)
+        memcpy(soft, out.soft, ntau * sizeof *soft);
+    if (status >= 0 && gap != NULL)
+        memcpy(gap, out.gap, ntau * sizeof *gap);
+    if (status >= 0 && gap_covariance != NULL)
+        memcpy(gap_covariance, out.covariance, ntau * ntau * sizeof *gap_covariance);
+    moeg_release(out.soft);
+    moeg_release(out.covariance);
+    return status;
 }

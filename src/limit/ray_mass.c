@@ -1,11 +1,14 @@
 #include "limit/ray_mass.h"
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/normal.h"
 #include "base/tail.h"
+#include "limit/line.h"
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 typedef struct masses {
     size_t rank, nw;
@@ -38,34 +41,14 @@ static void evaluate_masses(const void *self, const moeg_ray *ray, const moeg_ra
         }
 }
 
-/* The density at the crossing, over the slope of the pair that ties there. */
-static void evaluate_slope(const void *self, const moeg_ray *ray, const moeg_ray_block *block, double *workspace,
-                           double *values, double *errors)
-{
-    (void)self;
-    (void)workspace;
-    for (size_t i = 0; i < block->stride; i++) {
-        values[i] = moeg_normal_density(block->t[i]) / ray->slope[block->active[i]];
-        errors[i] = 8 * DBL_EPSILON * values[i];
-    }
-}
-
 moeg_status moeg_ray_estimate(const moeg_ray_result *result, size_t count, size_t j, double level, moeg_estimate *out)
 {
     const double variance = result->covariance[j * count + j], value = result->value[j], error = result->error[j];
-    *out = (moeg_estimate){
-        .value = value,
-        .std_error = sqrt(variance),
-        .lo = value - error,
-        .hi = value + error,
-        .level = level,
-        .quad_error = error,
-        .n = result->lines,
-        .contributing = result->lines,
-        .method = MOEG_METHOD_LINE,
-    };
+    *out = moeg_line_estimate(value, error, level);
     if (result->lines == 1)
         return MOEG_OK;
+    out->std_error = sqrt(variance);
+    out->n = out->contributing = result->lines;
     if (!(result->freedom[j] >= MOEG_ENOUGH_UNITS - 1)) {
         out->std_error = INFINITY;
         out->lo = -INFINITY;
@@ -79,18 +62,19 @@ moeg_status moeg_ray_estimate(const moeg_ray_result *result, size_t count, size_
 }
 
 /* r = 2: one width at a time, each with its own kinks. */
-static moeg_status expect(const char *function, const moeg_rays *rays, moeg_ray_quantity *quantity, masses *m,
+static moeg_status expect(const char *function, const moeg_rays *rays, size_t rank, size_t nw, const double *w,
                           const moeg_sampling *s, moeg_estimate *mass)
 {
-    const double *w = m->w;
-    const size_t nw = m->nw, together = rays->r == 2 ? 1 : nw;
+    const size_t together = rays->r == 2 ? 1 : nw;
+    masses m = {.rank = rank, .nw = together};
+    moeg_ray_quantity quantity = {
+        .count = together, .workspace = no_workspace, .evaluate = evaluate_masses, .self = &m};
     moeg_status worst = MOEG_OK;
-    m->nw = quantity->count = together;
     for (size_t first = 0; first < nw; first += together) {
         moeg_ray_result result;
-        m->w = w + first;
-        quantity->shift = m->w[0];
-        moeg_status status = moeg_rays_expect(function, rays, quantity, s, &result);
+        m.w = w + first;
+        quantity.shift = m.w[0];
+        moeg_status status = moeg_rays_expect(function, rays, &quantity, s, &result);
         if (status < 0)
             return status;
         for (size_t j = 0; j < together; j++) {
@@ -108,19 +92,16 @@ static moeg_status expect(const char *function, const moeg_rays *rays, moeg_ray_
 moeg_status moeg_ray_mass(const char *function, const moeg_rays *rays, size_t rank, size_t nw, const double *w,
                           const moeg_sampling *s, moeg_estimate *mass)
 {
-    masses m = {.rank = rank, .nw = nw, .w = w};
-    moeg_ray_quantity quantity = {.workspace = no_workspace, .evaluate = evaluate_masses, .self = &m};
-    return expect(function, rays, &quantity, &m, s, mass);
-}
-
-moeg_status moeg_ray_slope(const char *function, const moeg_rays *rays, const moeg_sampling *s, moeg_estimate *slope)
-{
-    const moeg_ray_quantity quantity = {.count = 1, .workspace = no_workspace, .evaluate = evaluate_slope};
-    moeg_ray_result result;
-    const moeg_status status = moeg_rays_expect(function, rays, &quantity, s, &result);
-    if (status < 0)
-        return status;
-    const moeg_status read = moeg_ray_estimate(&result, 1, 0, s->level, slope);
-    moeg_ray_result_free(&result);
-    return status == MOEG_OK ? read : status;
+    moeg_estimate *all = moeg_alloc(nw, sizeof *all);
+    if (all == NULL)
+        return moeg_fail_memory(function);
+    moeg_status status = MOEG_OK;
+    for (size_t j = 0; j < nw; j++)
+        all[j] = moeg_line_estimate(0, 0, s->level);
+    if (rank < rays->cells)
+        status = expect(function, rays, rank, nw, w, s, all);
+    if (status >= 0)
+        memcpy(mass, all, nw * sizeof *mass);
+    moeg_release(all);
+    return status;
 }

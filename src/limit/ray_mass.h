@@ -1,4 +1,4 @@
-/* Boundary masses and slopes on rays (line/ray.h): any number of widths from one set of lines, without discretisation.
+/* Boundary masses on rays (line/ray.h): any number of widths from one set of lines, without discretisation.
  */
 #ifndef MOEG_LIMIT_RAY_MASS_H
 #define MOEG_LIMIT_RAY_MASS_H
@@ -8,12 +8,10 @@
 #include <moegeom/estimate.h>
 #include <moegeom/options.h>
 
-/* P(a_(1) - a_(1 + rank) <= w) for each of nw widths: mass (nw). 1 <= rank < cells. */
+/* P(a_(1) - a_(1 + rank) <= w) for each of nw widths: mass (nw), untouched on error. rank >= 1; 0 where fewer than that
+ * many losers are not masked. */
 moeg_status moeg_ray_mass(const char *function, const moeg_rays *rays, size_t rank, size_t nw, const double *w,
                           const moeg_sampling *s, moeg_estimate *mass);
-
-/* The slope 2 S[1] of the mass at w = 0. */
-moeg_status moeg_ray_slope(const char *function, const moeg_rays *rays, const moeg_sampling *s, moeg_estimate *slope);
 
 /* The estimate of value j of a result: of lines drawn at random, or of one that is exact up to quadrature. MOEG_OK or
  * MOEG_EUNABLE (too few lines for an error bar). */

@@ -123,7 +123,7 @@ static const char *refuse(const moeg_moe *moe, const moeg_teacher *teacher)
 moeg_status moeg_ray_risk_init(const char *function, const moeg_moe *moe, const moeg_teacher *teacher,
                                const moeg_law *law, moeg_ray_risk *risk, const char **refusal)
 {
-    *risk = (moeg_ray_risk){.m = moeg_moe_outputs(moe)};
+    *risk = (moeg_ray_risk){.noise = moeg_teacher_noise(teacher), .m = moeg_moe_outputs(moe)};
     *refusal = refuse(moe, teacher);
     moeg_status status = MOEG_OK;
     if (*refusal == NULL)

@@ -24,6 +24,7 @@ typedef struct moeg_ray_outputs {
 
 typedef struct moeg_ray_risk {
     moeg_rays rays;
+    double noise; /* of the teacher, in both risks */
     size_t m, constants;
     moeg_ray_outputs *outputs; /* (cells) */
 } moeg_ray_risk;

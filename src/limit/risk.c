@@ -42,13 +42,6 @@ static moeg_status run_line(const char *function, const moeg_line_risk *risk, mo
     return status;
 }
 
-static void add_noise(double noise, moeg_estimate *risk)
-{
-    risk->value += noise;
-    risk->lo += noise;
-    risk->hi += noise;
-}
-
 /* LINE by name, where more than one line is needed; `refusal` says why one is not enough. */
 static moeg_status run_rays(const char *function, const char *refusal, const moeg_moe *moe, const moeg_teacher *teacher,
                             const moeg_law *law, moeg_mixing mixing, size_t ntau, const double *tau,
@@ -66,11 +59,6 @@ static moeg_status run_rays(const char *function, const char *refusal, const moe
     else
         status = moeg_ray_risk_curve(function, &risk, mixing, ntau, tau, s, hard, soft, gap, gap_covariance);
     moeg_ray_risk_free(&risk);
-    const double noise = moeg_teacher_noise(teacher);
-    if (status >= 0 && hard != NULL)
-        add_noise(noise, hard);
-    for (size_t t = 0; status >= 0 && soft != NULL && t < ntau; t++)
-        add_noise(noise, &soft[t]);
     return status;
 }
 

@@ -36,15 +36,10 @@ static moeg_status read_counts(const char *function, const moeg_risk_context *c,
 /* Risks have the noise of the teacher besides, which is not sampled. */
 static moeg_status add_noise(const char *function, const moeg_risk_context *c, moeg_estimate *hard, moeg_estimate *soft)
 {
-    for (size_t t = 0; t <= c->ntau; t++) {
-        moeg_estimate *risk = t == 0 ? hard : &soft[t - 1];
-        risk->value += c->noise;
-        risk->lo += c->noise;
-        risk->hi += c->noise;
-        if (isinf(risk->value))
-            return moeg_fail(MOEG_ERANGE, "%s: a risk overflows with the teacher's noise of %g", function, c->noise);
-    }
-    return MOEG_OK;
+    moeg_status status = moeg_support_add_noise(function, c->noise, hard);
+    for (size_t t = 0; t < c->ntau && status == MOEG_OK; t++)
+        status = moeg_support_add_noise(function, c->noise, &soft[t]);
+    return status;
 }
 
 /* What stands for the gaps. */

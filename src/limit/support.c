@@ -71,6 +71,16 @@ moeg_estimate moeg_support_zero(uint64_t n, double level)
     return (moeg_estimate){.level = level, .n = n, .contributing = n, .method = MOEG_METHOD_MC};
 }
 
+moeg_status moeg_support_add_noise(const char *function, double noise, moeg_estimate *risk)
+{
+    risk->value += noise;
+    risk->lo += noise;
+    risk->hi += noise;
+    if (isinf(risk->value))
+        return moeg_fail(MOEG_ERANGE, "%s: a risk overflows with the teacher's noise of %g", function, noise);
+    return MOEG_OK;
+}
+
 moeg_status moeg_support_unable(const char *function, const char *what, size_t ntau, const double *tau,
                                 const moeg_support *support, uint64_t n, double units, size_t doubtful)
 {

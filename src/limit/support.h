@@ -29,6 +29,9 @@ uint64_t moeg_support_rows(double units);
 /* A quantity that is 0 whatever the input: no sample can make it doubtful. */
 moeg_estimate moeg_support_zero(uint64_t n, double level);
 
+/* Adds the noise of a teacher, which is not sampled, to a risk. MOEG_OK or MOEG_ERANGE. */
+moeg_status moeg_support_add_noise(const char *function, double noise, moeg_estimate *risk);
+
 /* MOEG_EUNABLE with its sentence. doubtful: the first of the ntau temperatures that too few rows felt to tell `what`,
  * or ntau if it is all rows that are too few, or their weights, which are worth `units` equal ones. */
 moeg_status moeg_support_unable(const char *function, const char *what, size_t ntau, const double *tau,

@@ -83,7 +83,8 @@ static void evaluate(const moeg_ray *ray, const moeg_ray_quantity *quantity, moe
     quantity->evaluate(quantity->self, ray, &b->block, b->scratch, b->values, b->errors);
 }
 
-int moeg_ray_result_allocate(size_t count, moeg_ray_result *result)
+/* Room for a result of `count` values, zeroed; 0 if there is none. */
+static int allocate_result(size_t count, moeg_ray_result *result)
 {
     *result = (moeg_ray_result){
         .value = moeg_alloc_zero(count, sizeof(double)),
@@ -347,7 +348,7 @@ static moeg_status sample_lines(const char *function, const moeg_rays *rays, con
 moeg_status moeg_rays_expect(const char *function, const moeg_rays *rays, const moeg_ray_quantity *quantity,
                              const moeg_sampling *s, moeg_ray_result *result)
 {
-    if (!moeg_ray_result_allocate(quantity->count, result))
+    if (!allocate_result(quantity->count, result))
         return moeg_fail_memory(function);
     const moeg_status status = rays->r == 1   ? single_line(function, rays, quantity, result)
                                : rays->r == 2 ? moeg_rays_plane(function, rays, quantity, result)

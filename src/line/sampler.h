@@ -61,9 +61,6 @@ moeg_status moeg_rays_expect(const char *function, const moeg_rays *rays, const 
                              const moeg_sampling *s, moeg_ray_result *result);
 void moeg_ray_result_free(moeg_ray_result *result);
 
-/* For sampler.c's parts. Room for a result of `count` values, zeroed; 0 if there is none. */
-int moeg_ray_result_allocate(size_t count, moeg_ray_result *result);
-
 /* r = 2: the expectations by quadrature over the coordinate perpendicular to each cell's rays (plane.c). */
 moeg_status moeg_rays_plane(const char *function, const moeg_rays *rays, const moeg_ray_quantity *quantity,
                             moeg_ray_result *result);

@@ -115,7 +115,7 @@ static atomic_int waiting;
 static moeg_status lagging_block(const void *context, uint64_t first, uint64_t count, void *workspace, double *state)
 {
     const unsigned long long begun = atomic_fetch_add(&blocks_begun, 1);
-    if (first % 1000 == 0 && first < 90000 && omp_get_num_threads() > 1) {
+    if (first % 1000 == 0 && first < 27000 && omp_get_num_threads() > 1) {
         if (atomic_fetch_add(&waiting, 1) + 1 < omp_get_num_threads())
             while (atomic_load(&blocks_begun) < begun + (first == 0 ? 2047 : 40))
                 sched_yield();
@@ -137,8 +137,8 @@ static int count_states(size_t bytes, void *user)
 static void few_states_live_at_once(void **state)
 {
     (void)state;
-    const uint64_t blocks = 100000;
-    const int levels = 17;
+    const uint64_t blocks = 30000;
+    const int levels = 15;
     moeg_job_spec spec = hash_spec(blocks, 1);
     spec.state_size = WIDE;
     spec.block = lagging_block;

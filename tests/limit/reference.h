@@ -92,4 +92,12 @@ static inline const struct parameter *reference_parameter(const struct reference
     return NULL;
 }
 
+/* Copies an array that the case must have. */
+static inline void reference_copy(const struct reference *r, const char *of, const char *name, double *to)
+{
+    const struct parameter *p = reference_parameter(r, of, name);
+    assert_non_null(p);
+    memcpy(to, p->values, p->rows * p->cols * sizeof *to);
+}
+
 #endif

@@ -351,8 +351,9 @@ static void arguments_are_checked(void **state)
     s.method = MOEG_METHOD_LINE;
     assert_status(moeg_boundary_exponent(p.router, moeg_gap_margin(), p.law, 1, w, &s, e, NULL, NULL),
                   MOEG_EUNSUPPORTED, "needs rows");
-    assert_status(MASS(three, p.law, 1, w, &s, e), MOEG_EUNSUPPORTED,
-                  "boundary_mass: method line does not apply: there are more than two experts");
+    assert_status(moeg_boundary_gap_mass(three, (moeg_gap){2, 3}, p.law, 1, w, &s, e), MOEG_EUNSUPPORTED,
+                  "boundary_gap_mass: method line does not apply: there are more than two experts (nor do many lines: "
+                  "the gap is not from the best)");
     assert_status(moeg_boundary_job_create(&job, p.router, moeg_gap_margin(), p.law, 1, w, &s), MOEG_EUNSUPPORTED,
                   "must be auto or mc");
     assert_null(job);

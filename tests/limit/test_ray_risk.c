@@ -8,13 +8,6 @@
 #include "support/failing_alloc.h"
 #include "support/random.h"
 
-static void copy(const struct reference *r, const char *of, const char *name, double *out)
-{
-    const struct parameter *p = reference_parameter(r, of, name);
-    assert_non_null(p);
-    memcpy(out, p->values, p->rows * p->cols * sizeof *out);
-}
-
 /* The softmax rows of one affine teacher; L_0 and L_tau too. */
 static void plane_has_the_digits_of_the_reference(void **state)
 {
@@ -26,16 +19,16 @@ static void plane_has_the_digits_of_the_reference(void **state)
         if (reference_value(r, row, "k") > 1 || reference_parameter(r, of, "m_A") == NULL)
             continue;
         struct problem p = {.K = (size_t)reference_value(r, row, "K"), .d = 2, .m = 1};
-        copy(r, of, "W", p.W);
-        copy(r, of, "b", p.b);
-        copy(r, of, "mu", p.mean);
-        copy(r, of, "Sigma", p.covariance);
+        reference_copy(r, of, "W", p.W);
+        reference_copy(r, of, "b", p.b);
+        reference_copy(r, of, "mu", p.mean);
+        reference_copy(r, of, "Sigma", p.covariance);
         for (size_t k = 0; k <= p.K; k++) {
             char name[2][32];
             snprintf(name[0], sizeof name[0], k < p.K ? "f%zu_A" : "m_A", k + 1);
             snprintf(name[1], sizeof name[1], k < p.K ? "f%zu_c" : "m_c", k + 1);
-            copy(r, of, name[0], p.A[k]);
-            copy(r, of, name[1], p.c[k]);
+            reference_copy(r, of, name[0], p.A[k]);
+            reference_copy(r, of, name[1], p.c[k]);
         }
         problem_build(&p);
         const double tau = (double)reference_value(r, row, "tau"), expected = (double)reference_value(r, row, "G");

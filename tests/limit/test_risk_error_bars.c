@@ -3,22 +3,15 @@
 #include "limit/reference.h"
 #include "support/coverage.h"
 
-static void copy(const struct reference *r, const char *of, const char *name, double *to)
-{
-    const struct parameter *p = reference_parameter(r, of, name);
-    assert_non_null(p);
-    memcpy(to, p->values, p->rows * p->cols * sizeof *to);
-}
-
 /* The affine maps f1, f2, ... or m1, m2, ... of a case. */
 static void copy_pieces(const struct reference *r, const char *of, char letter, struct problem *p)
 {
     for (size_t k = 0; k < p->K; k++) {
         char name[32];
         snprintf(name, sizeof name, "%c%zu_A", letter, k + 1);
-        copy(r, of, name, p->A[k]);
+        reference_copy(r, of, name, p->A[k]);
         snprintf(name, sizeof name, "%c%zu_c", letter, k + 1);
-        copy(r, of, name, p->c[k]);
+        reference_copy(r, of, name, p->c[k]);
     }
 }
 
@@ -29,14 +22,14 @@ static void load(const struct reference *r, const char *of, struct problem *p)
     const int binary = reference_parameter(r, of, "mplus_A") != NULL;
     const int own = reference_parameter(r, of, "m1_A") != NULL;
     *p = (struct problem){.K = W->rows, .d = W->cols, .m = reference_parameter(r, of, "f1_A")->rows};
-    copy(r, of, "mu", p->mean);
-    copy(r, of, "Sigma", p->covariance);
-    copy(r, of, "W", p->W);
-    copy(r, of, "b", p->b);
+    reference_copy(r, of, "mu", p->mean);
+    reference_copy(r, of, "Sigma", p->covariance);
+    reference_copy(r, of, "W", p->W);
+    reference_copy(r, of, "b", p->b);
     copy_pieces(r, of, 'f', p);
     if (!own) {
-        copy(r, of, binary ? "mplus_A" : "m_A", p->A[p->K]);
-        copy(r, of, binary ? "mplus_c" : "m_c", p->c[p->K]);
+        reference_copy(r, of, binary ? "mplus_A" : "m_A", p->A[p->K]);
+        reference_copy(r, of, binary ? "mplus_c" : "m_c", p->c[p->K]);
     }
     problem_build(p);
     if (line == NULL && !own)
@@ -48,12 +41,12 @@ static void load(const struct reference *r, const char *of, struct problem *p)
     else {
         memset(pieces.W, 0, sizeof pieces.W);
         memset(pieces.b, 0, sizeof pieces.b);
-        copy(r, of, "teacher_v", pieces.W);
-        copy(r, of, "teacher_e", pieces.b);
+        reference_copy(r, of, "teacher_v", pieces.W);
+        reference_copy(r, of, "teacher_e", pieces.b);
         memcpy(pieces.A[0], p->A[2], sizeof p->A[0]);
         memcpy(pieces.c[0], p->c[2], sizeof p->c[0]);
-        copy(r, of, "mminus_A", pieces.A[1]);
-        copy(r, of, "mminus_c", pieces.c[1]);
+        reference_copy(r, of, "mminus_A", pieces.A[1]);
+        reference_copy(r, of, "mminus_c", pieces.c[1]);
     }
     problem_build(&pieces);
     moeg_teacher_free(p->teacher);

@@ -4,34 +4,27 @@
 #include "limit/reference.h"
 #include "support/failing_alloc.h"
 
-static void copy(const struct reference *r, const char *of, const char *name, double *to)
-{
-    const struct parameter *p = reference_parameter(r, of, name);
-    assert_non_null(p);
-    memcpy(to, p->values, p->rows * p->cols * sizeof *to);
-}
-
 /* The problem of a case. */
 static void load(const struct reference *r, const char *of, struct problem *p)
 {
     *p = (struct problem){
         .K = 2, .d = reference_parameter(r, of, "mu")->cols, .m = reference_parameter(r, of, "f1_A")->rows};
-    copy(r, of, "mu", p->mean);
-    copy(r, of, "Sigma", p->covariance);
-    copy(r, of, "W", p->W);
-    copy(r, of, "b", p->b);
-    copy(r, of, "f1_A", p->A[0]);
-    copy(r, of, "f1_c", p->c[0]);
-    copy(r, of, "f2_A", p->A[1]);
-    copy(r, of, "f2_c", p->c[1]);
-    copy(r, of, "mplus_A", p->A[2]);
-    copy(r, of, "mplus_c", p->c[2]);
+    reference_copy(r, of, "mu", p->mean);
+    reference_copy(r, of, "Sigma", p->covariance);
+    reference_copy(r, of, "W", p->W);
+    reference_copy(r, of, "b", p->b);
+    reference_copy(r, of, "f1_A", p->A[0]);
+    reference_copy(r, of, "f1_c", p->c[0]);
+    reference_copy(r, of, "f2_A", p->A[1]);
+    reference_copy(r, of, "f2_c", p->c[1]);
+    reference_copy(r, of, "mplus_A", p->A[2]);
+    reference_copy(r, of, "mplus_c", p->c[2]);
     if (reference_parameter(r, of, "teacher_v") != NULL) {
         p->pieces = 2;
-        copy(r, of, "teacher_v", p->V);
-        copy(r, of, "teacher_e", p->e);
-        copy(r, of, "mminus_A", p->A[3]);
-        copy(r, of, "mminus_c", p->c[3]);
+        reference_copy(r, of, "teacher_v", p->V);
+        reference_copy(r, of, "teacher_e", p->e);
+        reference_copy(r, of, "mminus_A", p->A[3]);
+        reference_copy(r, of, "mminus_c", p->c[3]);
     }
     problem_build(p);
 }

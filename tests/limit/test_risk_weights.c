@@ -1,5 +1,6 @@
 /* Risks under weighted rows: against sums by the definition, for all gates and both mixings. */
 #include "limit/problem.h"
+#include "support/estimates.h"
 #include "support/random.h"
 
 enum { N = 700, NT = 4 };
@@ -233,7 +234,10 @@ static void rows_without_weight_are_not_there(void **state)
                 if (isfinite(b.covariance[i]))
                     assert_near(a.covariance[i], b.covariance[i], 1e-11 * b.covariance[i / NT * (NT + 1)]);
             assert_true(run_curve(moe, teachers[t], all, 3, &threads) >= 0);
-            assert_memory_equal(&a, &threads, sizeof a);
+            assert_same_estimates(&a.hard, &threads.hard, 1);
+            assert_same_estimates(a.soft, threads.soft, NT);
+            assert_same_estimates(a.gap, threads.gap, NT);
+            assert_memory_equal(a.covariance, threads.covariance, sizeof a.covariance);
         }
         moeg_moe_free(moe);
         for (size_t k = 0; k < 4; k++)
