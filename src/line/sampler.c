@@ -11,8 +11,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Lines of a cell that the pilot looks at, and the share of lines that goes to all cells alike. */
-enum { PILOT = 64 };
+/* Pairs of lines of a cell that the pilot looks at, and the share of pairs that goes to all cells alike. */
+enum { PILOT = 32 };
 static const double FLOOR_SHARE = 0.1;
 
 void moeg_rays_free(moeg_rays *rays)
@@ -141,8 +141,9 @@ static moeg_status single_line(const char *function, const moeg_rays *rays, cons
     return MOEG_OK;
 }
 
-/* Sampling: a block of lines belongs to one cell. State, for each cell: the covariance of the values, the sums of
- * their errors. */
+/* Sampling: units are antithetic pairs of lines, u and -u, whose means vary less than those of two lines do, for
+ * crossings are affine in u. A block belongs to one cell. State, for each cell: the covariance of the values of its
+ * pairs, the sums of their errors. */
 typedef struct plan {
     const moeg_rays *rays;
     const moeg_ray_quantity *quantity;
@@ -156,21 +157,37 @@ static size_t state_size(size_t count)
     return moeg_covariance_size(count) + count;
 }
 
-/* Draws lines first .. first + n - 1 of a stream, evaluates them in cell k and adds them to its state. */
-static moeg_status add_lines(const moeg_rays *rays, const moeg_ray_quantity *quantity, size_t k, uint64_t seed,
+/* From u (r x half) to u and -u, (r x 2 half), in place. */
+static void mirror(size_t r, size_t half, double *u)
+{
+    for (size_t l = r; l-- > 0;)
+        for (size_t i = half; i-- > 0;) {
+            const double value = u[l * half + i];
+            u[2 * l * half + half + i] = -value;
+            u[2 * l * half + i] = value;
+        }
+}
+
+/* Draws pairs first .. first + n - 1 of a stream, evaluates them in cell k and adds them to its state. */
+static moeg_status add_pairs(const moeg_rays *rays, const moeg_ray_quantity *quantity, size_t k, uint64_t seed,
                              uint32_t stream, uint64_t first, size_t n, double *memory, double *state)
 {
     moeg_ray_buffers b;
-    const size_t stride = moeg_round_lanes(n), count = quantity->count;
+    const size_t half = moeg_round_lanes(n), stride = 2 * half, count = quantity->count;
     moeg_ray_layout(&rays->ray[k], quantity, stride, memory, &b);
-    moeg_kernel_normals(seed, stream, first, rays->r, stride, b.block.u);
+    moeg_kernel_normals(seed, stream, first, rays->r, half, b.block.u);
+    mirror(rays->r, half, b.block.u);
     evaluate(&rays->ray[k], quantity, &b);
-    if (moeg_covariance_add(count, n, stride, b.values, state) != MOEG_OK)
-        return moeg_fail(MOEG_ERANGE, "line: a value of the lines from %llu on overflows", (unsigned long long)first);
     double *errors = state + moeg_covariance_size(count);
     for (size_t j = 0; j < count; j++)
-        for (size_t i = 0; i < n; i++)
-            errors[j] += b.errors[j * stride + i];
+        for (size_t i = 0; i < n; i++) {
+            double *value = b.values + j * stride + i;
+            *value = (*value + value[half]) / 2;
+            errors[j] += (b.errors[j * stride + i] + b.errors[j * stride + half + i]) / 2;
+        }
+    if (moeg_covariance_add(count, n, stride, b.values, state) != MOEG_OK)
+        return moeg_fail(MOEG_ERANGE, "line: a value of the lines from %llu on overflows",
+                         2 * (unsigned long long)first);
     return MOEG_OK;
 }
 
@@ -178,7 +195,7 @@ static moeg_status block(const void *context, uint64_t first, uint64_t count, vo
 {
     const plan *p = context;
     const size_t k = p->cell[first / p->block];
-    return add_lines(p->rays, p->quantity, k, p->seed, MOEG_STREAM_LINE, first, (size_t)count, workspace,
+    return add_pairs(p->rays, p->quantity, k, p->seed, MOEG_STREAM_LINE, first, (size_t)count, workspace,
                      state + k * p->state);
 }
 
@@ -201,7 +218,7 @@ static moeg_status run_pilot(const char *function, const plan *p, double *memory
     double *states = moeg_alloc_zero(cells, p->state * sizeof *states);
     moeg_status status = states == NULL ? moeg_fail_memory(function) : MOEG_OK;
     for (size_t k = 0; k < cells && status == MOEG_OK; k++)
-        status = add_lines(p->rays, p->quantity, k, p->seed, MOEG_STREAM_PILOT, k * PILOT, PILOT, memory,
+        status = add_pairs(p->rays, p->quantity, k, p->seed, MOEG_STREAM_PILOT, k * PILOT, PILOT, memory,
                            states + k * p->state);
     for (size_t k = 0; k < cells && status == MOEG_OK; k++)
         spread[k] = 0;
@@ -253,11 +270,11 @@ static moeg_status deal_blocks(const char *function, const double *spread, plan 
     return MOEG_OK;
 }
 
-/* Lines of a block: few enough that every cell gets several, whole lanes where there are enough of them. */
+/* Pairs of a block: few enough that every cell gets several, whole lanes where there are enough of them. */
 static uint64_t choose_block(uint64_t n, size_t cells)
 {
     uint64_t size = 2;
-    while (size < 256 && size * 16 * cells <= n)
+    while (size < 128 && size * 16 * cells <= n)
         size *= 2;
     return size;
 }
@@ -269,7 +286,7 @@ static void read_state(const plan *p, const double *states, moeg_ray_result *res
     const size_t count = p->quantity->count;
     for (size_t k = 0; k < p->rays->cells; k++) {
         const double *state = states + k * p->state, *M2 = state + 1 + count, n = state[0];
-        result->lines += (uint64_t)n;
+        result->lines += 2 * (uint64_t)n;
         for (size_t i = 0; i < count; i++) {
             result->value[i] += n > 0 ? state[1 + i] : NAN;
             result->error[i] += state[moeg_covariance_size(count) + i] / n;
@@ -281,7 +298,7 @@ static void read_state(const plan *p, const double *states, moeg_ray_result *res
     }
     for (size_t i = 0; i < count; i++) {
         const double variance = result->covariance[i * count + i];
-        result->freedom[i] = variance > 0 ? variance * variance / result->freedom[i] : (double)result->lines - 1;
+        result->freedom[i] = variance > 0 ? variance * variance / result->freedom[i] : (double)(result->lines / 2) - 1;
         for (size_t j = 0; j < i; j++)
             result->covariance[j * count + i] = result->covariance[i * count + j];
     }
@@ -291,7 +308,7 @@ static moeg_status run_job(const plan *p, size_t workspace, const moeg_sampling 
 {
     const moeg_job_spec spec = {
         .name = "line",
-        .units = s->n,
+        .units = s->n / 2,
         .block_size = p->block,
         .state_size = p->rays->cells * p->state,
         .workspace_size = workspace * sizeof(double),
@@ -322,13 +339,14 @@ static moeg_status sample_lines(const char *function, const moeg_rays *rays, con
                                 const moeg_sampling *s, moeg_ray_result *result)
 {
     const size_t cells = rays->cells;
-    if (s->n < 2 * cells)
-        return moeg_fail(MOEG_EINVAL, "%s: n must be at least 2 lines for each of %zu cells, got %llu", function, cells,
+    const uint64_t pairs = s->n / 2;
+    if (pairs < 2 * cells)
+        return moeg_fail(MOEG_EINVAL, "%s: n must be at least 4 lines for each of %zu cells, got %llu", function, cells,
                          (unsigned long long)s->n);
     plan p = {.rays = rays, .quantity = quantity, .seed = s->seed, .state = state_size(quantity->count)};
-    p.block = choose_block(s->n, cells);
-    p.blocks = (s->n + p.block - 1) / p.block;
-    const size_t widest = moeg_round_lanes(p.block > PILOT ? p.block : PILOT);
+    p.block = choose_block(pairs, cells);
+    p.blocks = (pairs + p.block - 1) / p.block;
+    const size_t widest = 2 * moeg_round_lanes(p.block > PILOT ? p.block : PILOT);
     const size_t workspace = largest_layout(rays, quantity, widest);
     double *memory = moeg_alloc(workspace, sizeof *memory), *spread = moeg_alloc(cells, sizeof *spread);
     p.cell = moeg_alloc(p.blocks, sizeof *p.cell);

@@ -55,8 +55,8 @@ moeg_status moeg_rays_init(const char *function, const moeg_router *router, cons
 void moeg_rays_free(moeg_rays *rays);
 
 /* The expectations. One line is enough for r = 1; r = 2 leaves a quadrature over the other coordinate; else s->n lines
- * are drawn, 2 or more a cell. MOEG_OK; MOEG_ECANCELED (written, over the lines done); MOEG_EINVAL (n too small),
- * MOEG_ENOMEM. To be freed with moeg_ray_result_free(). */
+ * are drawn, in pairs (an odd one is left out), 4 or more a cell. MOEG_OK; MOEG_ECANCELED (written, over the lines
+ * done); MOEG_EINVAL (n too small), MOEG_ENOMEM. To be freed with moeg_ray_result_free(). */
 moeg_status moeg_rays_expect(const char *function, const moeg_rays *rays, const moeg_ray_quantity *quantity,
                              const moeg_sampling *s, moeg_ray_result *result);
 void moeg_ray_result_free(moeg_ray_result *result);

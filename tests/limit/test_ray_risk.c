@@ -99,7 +99,7 @@ static void unmake(struct setup *p)
     moeg_teacher_free(p->noisy);
 }
 
-/* m = 0: the spread over lines is 0.67 to 0.86 of the gap at every temperature, and at tau = 1e-12 at most 1.15 times
+/* m = 0: the spread over lines is 0.61 to 0.80 of the gap at every temperature, and at tau = 1e-12 at most 1.15 times
  * that at 1e-2. */
 static void spread_does_not_grow_as_tau_falls(void **state)
 {
@@ -115,7 +115,7 @@ static void spread_does_not_grow_as_tau_falls(void **state)
         make(seed, 0, &p);
         assert_ok(moeg_risk_gap(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, NT, tau, &s, gap));
         for (int t = 0; t < NT; t++) {
-            assert_true(gap[t].std_error * 64 <= 0.9 * fabs(gap[t].value));
+            assert_true(gap[t].std_error * 64 <= 0.8 * fabs(gap[t].value));
             assert_true(gap[t].quad_error <= 1e-13 * fabs(gap[t].value));
         }
         assert_true(gap[4].std_error / fabs(gap[4].value) <= 1.15 * gap[0].std_error / fabs(gap[0].value));
@@ -161,14 +161,14 @@ static void lines_agree_with_sampling(void **state)
 static moeg_status cover(uint64_t seed, void *user, moeg_estimate *estimates)
 {
     const struct problem *p = user;
-    const double tau[2] = {1e-7, 0.3};
+    const double tau = 1e-2;
     moeg_sampling s = moeg_sampling_default();
     s.method = MOEG_METHOD_LINE;
     s.seed = seed;
-    s.n = 256;
+    s.n = 384;
     s.level = 0.9;
     s.max_threads = 1;
-    return moeg_risk_curve(p->moe, p->teacher, p->law, MOEG_MIX_OUTPUT, 2, tau, &s, &estimates[2], NULL, estimates,
+    return moeg_risk_curve(p->moe, p->teacher, p->law, MOEG_MIX_OUTPUT, 1, &tau, &s, &estimates[1], NULL, estimates,
                            NULL);
 }
 
@@ -186,15 +186,15 @@ static void error_bars_are_right(void **state)
     (void)state;
     struct problem p;
     tetrahedron(&p);
-    moeg_estimate truth[3];
-    const double tau[2] = {1e-7, 0.3};
+    moeg_estimate truth[2];
+    const double tau = 1e-2;
     moeg_sampling s = moeg_sampling_default();
     s.method = MOEG_METHOD_LINE;
-    s.n = 1 << 20;
+    s.n = 1 << 18;
     s.seed = 4242;
-    assert_ok(moeg_risk_curve(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 2, tau, &s, &truth[2], NULL, truth, NULL));
-    const double truths[] = {truth[0].value, truth[1].value, truth[2].value};
-    assert_coverage(cover, &p, 3, truths, 0.9, 1500, COVERAGE_EXACT);
+    assert_ok(moeg_risk_curve(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 1, &tau, &s, &truth[1], NULL, truth, NULL));
+    const double truths[] = {truth[0].value, truth[1].value};
+    assert_coverage(cover, &p, 2, truths, 0.9, 1000, COVERAGE_EXACT);
     problem_free(&p);
 }
 
@@ -218,10 +218,10 @@ static void what_has_no_rays_says_so(void **state)
                   "the gate is not softmax");
     assert_status(moeg_risk_gap(p.moe, soft, p.law, MOEG_MIX_OUTPUT, 1, &tau, &s, &gap), MOEG_EUNSUPPORTED,
                   "the teacher is not one affine expert");
-    s.n = 7;
+    s.n = 15;
     assert_status(moeg_risk_gap(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 1, &tau, &s, &gap), MOEG_EINVAL,
-                  "risk_gap: n must be at least 2 lines for each of 4 cells, got 7");
-    s.n = 8;
+                  "risk_gap: n must be at least 4 lines for each of 4 cells, got 15");
+    s.n = 16;
     assert_int_equal(moeg_risk_gap(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 1, &tau, &s, &gap), MOEG_EUNABLE);
     assert_true(isinf(gap.std_error) && isfinite(gap.value));
     moeg_moe_free(raw);
@@ -251,7 +251,7 @@ static void threads_change_no_bit(void **state)
             assert_memory_equal(&gap[i][t].quad_error, &gap[0][t].quad_error, sizeof(double));
         }
     }
-    assert_int_equal(gap[0][0].n, 3001);
+    assert_int_equal(gap[0][0].n, 3000);
     problem_free(&p);
 }
 
