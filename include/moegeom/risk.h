@@ -43,11 +43,12 @@ typedef enum moeg_mixing {
  * own, and keeps its digits.
  *
  * Asked for by name, LINE also does K > 2: SOFTMAX, an affine router whose rows are all corners of their hull (in the
- * metric of the law), a Gaussian law, constant or affine experts and a teacher of one such. Lines run along the star
- * direction of each expert, which meets its cell in one ray [theory: star directions]; along a ray the integral is a
- * quadrature at any tau, and the error does not grow as tau -> 0. Logits that differ in two dimensions leave one more
- * quadrature (std_error 0); else units are lines, s->n of them in all, in antithetic pairs (an odd one is left out),
- * and std_error is that over pairs.
+ * metric of the law), a Gaussian law, constant or affine experts and a teacher of one such, or a hard mixture of such
+ * whose pieces are the cells of the router: its logits are those of the router times one positive factor plus one
+ * affine function, exactly, with the same masks. Lines run along the star direction of each expert, which meets its
+ * cell in one ray [theory: star directions]; along a ray the integral is a quadrature at any tau, and the error does
+ * not grow as tau -> 0. Logits that differ in two dimensions leave one more quadrature (std_error 0); else units are
+ * lines, s->n of them in all, in antithetic pairs (an odd one is left out), and std_error is that over pairs.
  *
  * Method MC: units are rows; `contributing` of a gap counts the rows with Delta <= 45 tau, which alone feel the
  * temperature. They weigh v = exp(-Delta/tau): fewer than #MOEG_ENOUGH_UNITS of them, or as many as weigh no more than

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/linalg.h"
 #include "base/memory.h"
+#include "limit/ray_teacher.h"
 #include "model/model.h"
 
 #include <math.h>
@@ -107,7 +108,7 @@ static moeg_status set_cell(const char *function, moeg_ray_risk *risk, size_t k,
     return set_fixed(function, rows, size, rest, gram, out->fixed, &risk->constants);
 }
 
-static const char *refuse(const moeg_moe *moe, const moeg_teacher *teacher)
+static const char *refuse(const moeg_moe *moe)
 {
     const moeg_gate gate = moeg_moe_gate(moe);
     if (gate.kind != MOEG_GATE_SOFTMAX)
@@ -115,39 +116,48 @@ static const char *refuse(const moeg_moe *moe, const moeg_teacher *teacher)
     for (size_t k = 0; k < moeg_router_experts(moeg_moe_router(moe)); k++)
         if (!moeg_expert_is_affine(moeg_moe_expert(moe, k)))
             return "an expert is neither constant nor affine";
-    if (moeg_teacher_expert(teacher) == NULL || !moeg_expert_is_affine(moeg_teacher_expert(teacher)))
-        return "the teacher is not one affine expert";
     return NULL;
+}
+
+/* The outputs of all cells, with the teacher's piece in each. */
+static moeg_status set_outputs(const char *function, const moeg_moe *moe, const moeg_teacher *teacher,
+                               moeg_ray_risk *risk)
+{
+    const moeg_frame *frame = &risk->rays.frame;
+    const size_t K = risk->rays.cells, m = risk->m, d = frame->d;
+    image *images = allocate_images(2 * K, m, frame->r, d);
+    double *form = moeg_alloc(m, (d + 1) * sizeof *form);
+    double *rest = moeg_alloc(K, (m * d + K) * sizeof *rest);
+    risk->outputs = moeg_alloc_zero(K, sizeof *risk->outputs);
+    moeg_status status = MOEG_OK;
+    if (images == NULL || form == NULL || rest == NULL || risk->outputs == NULL)
+        status = moeg_fail_memory(function);
+    if (status == MOEG_OK) {
+        for (size_t k = 0; k < K; k++)
+            expert_image(frame, moeg_moe_expert(moe, frame->logits[0].expert[k]), form, &images[k]);
+        for (size_t k = 0; k < K; k++)
+            expert_image(frame, moeg_ray_teacher_piece(teacher, frame->logits[0].expert[k]), form, &images[K + k]);
+    }
+    for (size_t k = 0; k < K && status == MOEG_OK; k++)
+        status = set_cell(function, risk, k, images, &images[K + k], rest);
+    free_images(images);
+    moeg_release(form);
+    moeg_release(rest);
+    return status;
 }
 
 moeg_status moeg_ray_risk_init(const char *function, const moeg_moe *moe, const moeg_teacher *teacher,
                                const moeg_law *law, moeg_ray_risk *risk, const char **refusal)
 {
     *risk = (moeg_ray_risk){.noise = moeg_teacher_noise(teacher), .m = moeg_moe_outputs(moe)};
-    *refusal = refuse(moe, teacher);
+    *refusal = refuse(moe);
     moeg_status status = MOEG_OK;
     if (*refusal == NULL)
         status = moeg_rays_init(function, moeg_moe_router(moe), law, &risk->rays, refusal);
-    if (status != MOEG_OK || *refusal != NULL)
-        return status;
-    const moeg_frame *frame = &risk->rays.frame;
-    const size_t K = risk->rays.cells, m = risk->m, d = frame->d;
-    image *images = allocate_images(K + 1, m, frame->r, d);
-    double *form = moeg_alloc(m, (d + 1) * sizeof *form);
-    double *rest = moeg_alloc(K, (m * d + K) * sizeof *rest);
-    risk->outputs = moeg_alloc_zero(K, sizeof *risk->outputs);
-    if (images == NULL || form == NULL || rest == NULL || risk->outputs == NULL)
-        status = moeg_fail_memory(function);
-    if (status == MOEG_OK) {
-        for (size_t k = 0; k < K; k++)
-            expert_image(frame, moeg_moe_expert(moe, frame->logits[0].expert[k]), form, &images[k]);
-        expert_image(frame, moeg_teacher_expert(teacher), form, &images[K]);
-    }
-    for (size_t k = 0; k < K && status == MOEG_OK; k++)
-        status = set_cell(function, risk, k, images, &images[K], rest);
-    free_images(images);
-    moeg_release(form);
-    moeg_release(rest);
+    if (status == MOEG_OK && *refusal == NULL)
+        status = moeg_ray_teacher_refusal(function, moe, teacher, refusal);
+    if (status == MOEG_OK && *refusal == NULL)
+        status = set_outputs(function, moe, teacher, risk);
     if (status != MOEG_OK)
         moeg_ray_risk_free(risk);
     return status;

@@ -1,4 +1,5 @@
-/* Risks on rays (line/ray.h): affine experts and a teacher that is affine in every cell, softmax gates.
+/* Risks on rays (line/ray.h): affine experts and a teacher that is affine in every cell (ray_teacher.h),
+ * softmax gates.
  *
  * Seen from the row space an affine output is one of u, and a part of z orthogonal to the rows, which the gates do not
  * see: mixed and squared, it leaves in the mean sum_jk c_j c_k <rest_j, rest_k>, as if there were further outputs that

@@ -626,7 +626,7 @@ static void errors_of_the_line(void **state)
     moeg_teacher *soft;
     assert_ok(moeg_teacher_moe_create(&soft, p.moe, 0.2));
     assert_status(moeg_risk_gap(p.moe, soft, p.law, MOEG_MIX_OUTPUT, 1, &tau, &s, &gap), MOEG_EUNSUPPORTED,
-                  "more than two experts (nor do many lines: the teacher is not one affine expert)");
+                  "more than two experts (nor do many lines: the teacher is soft)");
     moeg_teacher_free(soft);
     problem_free(&p);
     problem_make(&p, 1, 2, 2, 1);
