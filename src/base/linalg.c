@@ -4,7 +4,6 @@
 #include "base/guard.h"
 #include "base/memory.h"
 
-#include <cblas.h>
 #include <float.h>
 #include <lapacke.h>
 #include <limits.h>
@@ -16,27 +15,6 @@ moeg_status moeg_linalg_check_int(const char *function, const char *name, size_t
 {
     if (size > INT_MAX)
         return moeg_fail(MOEG_ERANGE, "%s: %s must be at most %d, got %zu", function, name, INT_MAX, size);
-    return MOEG_OK;
-}
-
-moeg_status moeg_linalg_multiply(const char *function, size_t m, size_t n, size_t k, const double *A, const double *B,
-                                 int transpose_b, double *C)
-{
-    moeg_status status = moeg_linalg_check_int(function, "the number of rows", m);
-    if (status == MOEG_OK)
-        status = moeg_linalg_check_int(function, "the number of columns", n);
-    if (status == MOEG_OK)
-        status = moeg_linalg_check_int(function, "the inner dimension", k);
-    if (status != MOEG_OK || m == 0 || n == 0)
-        return status;
-    /* Some kernels multiply the old C by beta = 0, and a NaN survives that. */
-    memset(C, 0, m * n * sizeof *C);
-    if (k == 0)
-        return MOEG_OK;
-    moeg_guard_enter();
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, transpose_b ? CblasTrans : CblasNoTrans, (int)m, (int)n, (int)k, 1.0, A,
-                (int)k, B, transpose_b ? (int)k : (int)n, 0.0, C, (int)n);
-    moeg_guard_leave();
     return MOEG_OK;
 }
 

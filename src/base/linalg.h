@@ -13,12 +13,6 @@
  * 2147483647, got 5103108000". */
 moeg_status moeg_linalg_check_int(const char *function, const char *name, size_t size);
 
-/* C = A B or A B' : A (m x k), B (k x n) or, if transpose_b, (n x k); C (m x n), overwritten whatever it held; k = 0
- * gives zeros. A and B are finite by contract: whether 0 * NaN reaches C depends on BLAS's kernel. MOEG_ERANGE if a
- * size does not fit an int. */
-moeg_status moeg_linalg_multiply(const char *function, size_t m, size_t n, size_t k, const double *A, const double *B,
-                                 int transpose_b, double *C);
-
 /* L with L L' = S, S (n x n) symmetric positive semidefinite, as law.h says for moeg_law_gaussian_create(): Cholesky,
  * or V sqrt(Lambda), largest eigenvalue first, if singular. L (n x n), the part above the diagonal zero in the first
  * case, the last n - *rank columns in the second. *rank: of S, eigenvalues up to n epsilon times the largest counting

@@ -108,7 +108,6 @@ static moeg_status make_context(const char *function, const moeg_router *router,
 static moeg_status make_job(const char *function, moeg_job **job, const moeg_router *router, moeg_gate gate,
                             const moeg_law *law, size_t ntau, const double *tau, const moeg_sampling *s)
 {
-    enum { ROWS = 64 };
     bernstein_context *c = NULL;
     bernstein_rows r;
     if (ntau > SIZE_MAX / 1024 / sizeof(double))
@@ -116,7 +115,7 @@ static moeg_status make_job(const char *function, moeg_job **job, const moeg_rou
     moeg_status status = make_context(function, router, gate, law, ntau, tau, s->seed, &c);
     if (status != MOEG_OK)
         return status;
-    const size_t rows = moeg_block_rows((layout(c, ROWS, NULL, &r) + ROWS - 1) / ROWS);
+    const size_t rows = moeg_block_rows_from(layout(c, MOEG_BLOCK_PROBE, NULL, &r));
     const moeg_job_spec spec = {
         .name = "bound",
         .units = moeg_sample_units(law, s),

@@ -125,7 +125,6 @@ moeg_status moeg_bound_job_make(const char *function, moeg_job **job, const moeg
                                 const moeg_law *law, moeg_mixing mixing, double p, size_t ntau, const double *tau,
                                 const moeg_sampling *s)
 {
-    enum { ROWS = 64 };
     size_t pairs;
     /* Weighted states hold a covariance. */
     if (ntau > SIZE_MAX / 1024 / sizeof(double) ||
@@ -135,7 +134,7 @@ moeg_status moeg_bound_job_make(const char *function, moeg_job **job, const moeg
     if (c == NULL)
         return moeg_fail_memory(function);
     moeg_bound_rows b;
-    const size_t rows = moeg_block_rows((moeg_bound_layout(c->rows, ROWS, ROWS, NULL, &b) + ROWS - 1) / ROWS);
+    const size_t rows = moeg_block_rows_from(moeg_bound_layout(c->rows, MOEG_BLOCK_PROBE, MOEG_BLOCK_PROBE, NULL, &b));
     const moeg_job_spec spec = {
         .name = c->rows->name,
         .units = moeg_sample_units(law, s),

@@ -169,12 +169,10 @@ static int is_frozen(moeg_gate gate, const moeg_router *router)
     return moeg_router_live(router) == (gate.kind == MOEG_GATE_SUBSET ? gate.k : 1);
 }
 
-/* The largest block whose arrays stay in cache, from what 64 rows take. */
 static size_t choose_block(const moeg_risk_context *c)
 {
-    enum { ROWS = 64 };
     moeg_risk_rows rows;
-    return moeg_block_rows((moeg_risk_layout(c, ROWS, ROWS, NULL, &rows) + ROWS - 1) / ROWS);
+    return moeg_block_rows_from(moeg_risk_layout(c, MOEG_BLOCK_PROBE, MOEG_BLOCK_PROBE, NULL, &rows));
 }
 
 moeg_risk_context *moeg_risk_context_create(const char *name, const moeg_moe *moe, const moeg_teacher *teacher,

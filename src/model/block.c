@@ -9,6 +9,11 @@ size_t moeg_block_rows(size_t doubles_per_row)
     return PANEL * (panels < LEAST ? LEAST : panels > MOST ? MOST : (panels - 1) | 1);
 }
 
+size_t moeg_block_rows_from(size_t probed)
+{
+    return moeg_block_rows((probed + MOEG_BLOCK_PROBE - 1) / MOEG_BLOCK_PROBE);
+}
+
 void moeg_block_pack(size_t n, size_t d, const double *rows, size_t stride, double *block)
 {
     for (size_t j = 0; j < d; j++) {

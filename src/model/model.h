@@ -26,6 +26,10 @@ moeg_teacher *moeg_teacher_retain(const moeg_teacher *teacher);
  * cache lines apart and do not contend for a few sets. A function of the problem's shape only: results depend on it. */
 size_t moeg_block_rows(size_t doubles_per_row);
 
+/* The same from the doubles that the arrays of MOEG_BLOCK_PROBE rows take. */
+enum { MOEG_BLOCK_PROBE = 64 };
+size_t moeg_block_rows_from(size_t probed);
+
 /* x of samples first .. first + stride - 1 (an empirical law repeats its last row past n, a callback law its last
  * sample; first + n <= rows there). All x are finite. Only a callback law fails: MOEG_ECALLBACK, or MOEG_ERANGE if x is
  * not finite; x then holds anything. */

@@ -100,52 +100,51 @@ static double ulps(double actual, long double exact, long double size, double fl
 /* What exp() leaves out below its range, times |x|: 709 exp(-708.75). */
 static const double FLOOR = 1.1e-305;
 
-static void activations_are_within_four_ulp(void **state)
+static double value_error(int a, double x, double y)
 {
-    (void)state;
+    const long double exact = exact_value(a, x);
+    return ulps(y, exact, exact, FLOOR);
+}
+
+static double slope_error(int a, double x, double y)
+{
+    long double size;
+    const long double exact = exact_slope(a, x, &size), beyond = fabsl(y - exact) - FLOOR;
+    return isnan(y) ? INFINITY : beyond <= 0 ? 0 : (double)(beyond / (EPS * size));
+}
+
+/* Every activation, or its slope, of every set at all points. */
+static void check_all(int slope, const char *unit)
+{
     skip_without_long_double();
     double *x = points(), *y = moeg_alloc(POINTS, sizeof *y);
     const moeg_kernel_table *set;
     for (size_t s = 0; (set = moeg_kernel_available(s)) != NULL; s++)
         for (int a = 0; a < MOEG_KERNEL_ACTIVATIONS; a++) {
             double worst = 0, at = 0;
-            set->activate[a](POINTS, x, y);
+            (slope ? set->slope : set->activate)[a](POINTS, x, y);
             for (size_t i = 0; i < POINTS; i++) {
-                const long double exact = exact_value(a, x[i]);
-                const double off = ulps(y[i], exact, exact, FLOOR);
+                const double off = slope ? slope_error(a, x[i], y[i]) : value_error(a, x[i], y[i]);
                 at = off > worst ? x[i] : at;
                 worst = fmax(worst, off);
             }
-            print_message("%s, %s: %.3f ulp at %.6g\n", names[a], set->name, worst, at);
+            print_message("%s%s, %s: %.3f %s at %.6g\n", names[a], slope ? "'" : "", set->name, worst, unit, at);
             assert_true(worst < 4);
         }
     moeg_release(x);
     moeg_release(y);
 }
 
+static void activations_are_within_four_ulp(void **state)
+{
+    (void)state;
+    check_all(0, "ulp");
+}
+
 static void slopes_are_within_four_epsilon(void **state)
 {
     (void)state;
-    skip_without_long_double();
-    double *x = points(), *y = moeg_alloc(POINTS, sizeof *y);
-    const moeg_kernel_table *set;
-    for (size_t s = 0; (set = moeg_kernel_available(s)) != NULL; s++)
-        for (int a = 0; a < MOEG_KERNEL_ACTIVATIONS; a++) {
-            double worst = 0, at = 0;
-            set->slope[a](POINTS, x, y);
-            for (size_t i = 0; i < POINTS; i++) {
-                long double size;
-                const long double exact = exact_slope(a, x[i], &size);
-                const long double beyond = fabsl(y[i] - exact) - FLOOR;
-                const double off = isnan(y[i]) ? INFINITY : beyond <= 0 ? 0 : (double)(beyond / (EPS * size));
-                at = off > worst ? x[i] : at;
-                worst = fmax(worst, off);
-            }
-            print_message("%s', %s: %.3f epsilon at %.6g\n", names[a], set->name, worst, at);
-            assert_true(worst < 4);
-        }
-    moeg_release(x);
-    moeg_release(y);
+    check_all(1, "epsilon");
 }
 
 /* Slope past tanh = 1, the kink, the far tails, zeros of either sign. In place. */

@@ -37,39 +37,6 @@ static void blas_is_openblas(void **state)
     assert_non_null(strstr(info.dli_fname, "openblas"));
 }
 
-static void multiply_is_the_sum(void **state)
-{
-    (void)state;
-    enum { M = 7, N = 5, K = 33 };
-    double A[M * K], B[K * N], expected[M * N], C[M * N];
-    fill(M * K, 1, A);
-    fill(K * N, 2, B);
-    for (int transposed = 0; transposed < 2; transposed++) {
-        for (size_t i = 0; i < M * N; i++)
-            C[i] = i % 2 ? NAN : INFINITY;
-        assert_ok(moeg_linalg_multiply("f", M, N, K, A, B, transposed, C));
-        slow_multiply(M, N, K, A, B, transposed, expected);
-        /* Two orders of summation of K products below 1. */
-        for (size_t i = 0; i < M * N; i++)
-            assert_near(C[i], expected[i], 2 * K * EPS);
-    }
-}
-
-static void multiply_ignores_what_c_held(void **state)
-{
-    (void)state;
-    const double A[] = {1, 2, 3, 4}, identity[] = {1, 0, 0, 1};
-    double C[] = {NAN, NAN, -INFINITY, NAN};
-    assert_ok(moeg_linalg_multiply("f", 2, 2, 2, A, identity, 0, C));
-    for (size_t i = 0; i < 4; i++)
-        assert_near(C[i], A[i], 0);
-    C[0] = C[3] = NAN;
-    assert_ok(moeg_linalg_multiply("f", 2, 2, 0, A, identity, 0, C));
-    for (size_t i = 0; i < 4; i++)
-        assert_near(C[i], 0, 0);
-    assert_ok(moeg_linalg_multiply("f", 0, 2, 2, A, identity, 0, NULL));
-}
-
 /* Sizes past int are refused before anything is read or allocated. */
 static void sizes_past_int_are_refused(void **state)
 {
@@ -77,11 +44,8 @@ static void sizes_past_int_are_refused(void **state)
     const size_t big = (size_t)INT_MAX + 1;
     double x[1] = {2.385}, y[1] = {0.75};
     size_t rank = 77;
-    assert_status(moeg_linalg_multiply("f", big, 1, 1, x, x, 0, y), MOEG_ERANGE,
-                  "f: the number of rows must be at most 2147483647, got 2147483648");
-    assert_status(moeg_linalg_multiply("f", 1, big, 1, x, x, 0, y), MOEG_ERANGE, "columns");
-    assert_status(moeg_linalg_multiply("f", 1, 1, big, x, x, 0, y), MOEG_ERANGE, "inner dimension");
-    assert_status(moeg_linalg_factor("f", big, x, y, &rank), MOEG_ERANGE, "the dimension");
+    assert_status(moeg_linalg_factor("f", big, x, y, &rank), MOEG_ERANGE,
+                  "f: the dimension must be at most 2147483647, got 2147483648");
     assert_status(moeg_linalg_least_squares("f", big, 1, 1, x, x, 0, y, &rank), MOEG_ERANGE, "rows or columns");
     assert_status(moeg_linalg_least_squares("f", 1, big, 1, x, x, 0, y, &rank), MOEG_ERANGE, "rows or columns");
     assert_status(moeg_linalg_least_squares("f", 1, 1, big, x, x, 0, y, &rank), MOEG_ERANGE, "right-hand sides");
@@ -462,8 +426,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blas_is_openblas),
-        cmocka_unit_test(multiply_is_the_sum),
-        cmocka_unit_test(multiply_ignores_what_c_held),
         cmocka_unit_test(sizes_past_int_are_refused),
         cmocka_unit_test(factor_gives_cholesky_of_a_regular_matrix),
         cmocka_unit_test(factor_finds_every_rank),

@@ -2,9 +2,9 @@
  * and additions alone would take at the rate of cblas_dgemm (512-cube, one thread) in the same run. A ratio above 1 is
  * faster than that. And nanoseconds an activation. */
 #include "base/kernel.h"
-#include "base/linalg.h"
 #include "base/memory.h"
 #include "bench/bench.h"
+#include "bench/dgemm.h"
 #include "model/model.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ typedef struct bench_case {
 static void multiply(void *user)
 {
     const bench_case *c = user;
-    moeg_linalg_multiply("bench", CUBE, CUBE, CUBE, c->A, c->B, 0, c->y);
+    bench_multiply(CUBE, CUBE, CUBE, c->A, c->B, c->y);
 }
 
 static void forward(void *user)

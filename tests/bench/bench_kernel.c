@@ -2,9 +2,9 @@
  * uniforms for uniforms, libm for exp, OpenBLAS on one thread for the affine map. A ratio above 1 is faster than it. */
 #include "base/kernel.h"
 #include "base/kernel_table.h"
-#include "base/linalg.h"
 #include "base/memory.h"
 #include "bench/bench.h"
+#include "bench/dgemm.h"
 
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
@@ -68,7 +68,7 @@ static void affine(void *user)
 static void peer_affine(void *user)
 {
     const bench_case *c = user;
-    moeg_linalg_multiply("bench", c->K, c->stride, c->d, c->W, c->x, 0, c->out);
+    bench_multiply(c->K, c->stride, c->d, c->W, c->x, c->out);
 }
 
 static void report_each(const char *what, void (*run)(void *), void (*peer)(void *), const char *peer_name,

@@ -3,9 +3,9 @@
 #define MOEG_TESTS_BENCH_FLOOR_H
 
 #include "base/kernel.h"
-#include "base/linalg.h"
 #include "base/memory.h"
 #include "bench/bench.h"
+#include "bench/dgemm.h"
 
 #include <stdio.h>
 
@@ -15,12 +15,11 @@ typedef struct floor_rates {
 
 enum { FLOOR_ORDER = 512, FLOOR_COUNT = 8192 };
 
-/* Inside the guard of linalg.h, which holds OpenBLAS to one thread. */
 static inline void floor_multiply(void *user)
 {
     double *a = user;
     const size_t n = FLOOR_ORDER;
-    moeg_linalg_multiply("bench", n, n, n, a, a + n * n, 0, a + 2 * n * n);
+    bench_multiply(n, n, n, a, a + n * n, a + 2 * n * n);
 }
 
 static inline void floor_normals(void *user)

@@ -22,6 +22,43 @@ static void weigh(const double *w, const double *v, long double *mean, long doub
     *error = sqrtl(sum / (W * W - Q));
 }
 
+/* n normal rows of three features, with weights of all sizes; every eleventh has none. */
+static moeg_law *weighted_rows(uint64_t seed, size_t n, double *x, double *w)
+{
+    moeg_law *law;
+    for (size_t i = 0; i < n; i++) {
+        w[i] = i % 11 == 4 ? 0 : exp(next_normal(&seed));
+        for (size_t j = 0; j < 3; j++)
+            x[3 * i + j] = next_normal(&seed);
+    }
+    assert_ok(moeg_law_empirical_create(&law, n, 3, x, w));
+    return law;
+}
+
+/* The mixture of the problem under another gate. */
+static moeg_moe *mixture_of(const struct problem *p, moeg_gate gate)
+{
+    moeg_expert *experts[MOST_K];
+    moeg_moe *moe;
+    for (size_t k = 0; k < p->K; k++)
+        experts[k] = problem_expert(p, k);
+    assert_ok(moeg_moe_create(&moe, p->router, gate, experts));
+    for (size_t k = 0; k < p->K; k++)
+        moeg_expert_free(experts[k]);
+    return moe;
+}
+
+/* Experts 1 and -1 on two logits of one feature, and a teacher that is the first. */
+static struct problem line_problem(double second)
+{
+    struct problem p = {.K = 2, .d = 1, .m = 1, .covariance = {1}, .W = {1, second}, .pieces = 1};
+    p.c[0][0] = p.c[2][0] = 1;
+    p.c[1][0] = -1;
+    p.gate = moeg_gate_softmax();
+    problem_build(&p);
+    return p;
+}
+
 /* The values of single rows come from laws of one row: what is judged here is how they are put together. */
 static void risks_are_weighted_sums(void **state)
 {
@@ -31,22 +68,11 @@ static void risks_are_weighted_sums(void **state)
     static double x[N * 3], w[N], values[1 + 2 * NT][N];
     struct problem p;
     problem_make(&p, 77, 4, 3, 2);
-    uint64_t seed = 3;
-    for (size_t i = 0; i < N; i++) {
-        w[i] = i % 11 == 4 ? 0 : exp(next_normal(&seed));
-        for (size_t j = 0; j < 3; j++)
-            x[3 * i + j] = next_normal(&seed);
-    }
     const moeg_sampling s = moeg_sampling_default();
-    moeg_law *law, *one;
-    assert_ok(moeg_law_empirical_create(&law, N, 3, x, w));
+    moeg_law *law = weighted_rows(3, N, x, w), *one;
     for (size_t g = 0; g < 4; g++)
         for (int mix = 0; mix < 2; mix++) {
-            moeg_expert *experts[4];
-            moeg_moe *moe;
-            for (size_t k = 0; k < 4; k++)
-                experts[k] = problem_expert(&p, k);
-            assert_ok(moeg_moe_create(&moe, p.router, gates[g], experts));
+            moeg_moe *moe = mixture_of(&p, gates[g]);
             moeg_estimate hard, soft[NT], gap[NT];
             double covariance[NT * NT];
             for (size_t i = 0; i < N; i++) {
@@ -76,8 +102,6 @@ static void risks_are_weighted_sums(void **state)
                     assert_near(covariance[t * NT + t], gap[t].std_error * gap[t].std_error,
                                 1e-12 * covariance[t * NT + t]);
             moeg_moe_free(moe);
-            for (size_t k = 0; k < 4; k++)
-                moeg_expert_free(experts[k]);
         }
     moeg_law_free(law);
     problem_free(&p);
@@ -91,14 +115,7 @@ static void derivatives_have_the_weights_too(void **state)
     double x[ROWS * 3], w[ROWS];
     struct problem p;
     problem_make(&p, 78, 4, 3, 2);
-    uint64_t seed = 4;
-    for (size_t i = 0; i < ROWS; i++) {
-        w[i] = i % 11 == 4 ? 0 : exp(next_normal(&seed));
-        for (size_t j = 0; j < 3; j++)
-            x[3 * i + j] = next_normal(&seed);
-    }
-    moeg_law *law;
-    assert_ok(moeg_law_empirical_create(&law, ROWS, 3, x, w));
+    moeg_law *law = weighted_rows(4, ROWS, x, w);
     const moeg_sampling s = moeg_sampling_default();
     const double h = 1e-3, t = 0.8, around[4] = {t - 2 * h, t - h, t + h, t + 2 * h};
     moeg_estimate slope, gap[4];
@@ -121,40 +138,26 @@ static void weights_decide_what_contributes(void **state)
         w[i] = i < 100 && i != 7 ? 1e-9 : 1;
         same[i] = 2.5;
     }
-    const double W[] = {1, 0}, t = 0.1, out[] = {1}, other[] = {-1};
-    moeg_router *router;
+    const double t = 0.1;
+    struct problem p = line_problem(0);
     moeg_law *weighted, *equal, *plain;
-    moeg_expert *experts[2], *m;
-    moeg_moe *moe;
-    moeg_teacher *teacher;
     moeg_estimate gap, even, none;
     const moeg_sampling s = moeg_sampling_default();
-    assert_ok(moeg_router_affine_create(&router, 2, 1, W, NULL));
-    assert_ok(moeg_expert_constant_create(&experts[0], 1, 1, out));
-    assert_ok(moeg_expert_constant_create(&experts[1], 1, 1, other));
-    assert_ok(moeg_expert_constant_create(&m, 1, 1, out));
-    assert_ok(moeg_moe_create(&moe, router, moeg_gate_softmax(), experts));
-    assert_ok(moeg_teacher_expert_create(&teacher, m));
     assert_ok(moeg_law_empirical_create(&weighted, ROWS, 1, x, w));
     assert_ok(moeg_law_empirical_create(&equal, ROWS, 1, x, same));
     assert_ok(moeg_law_empirical_create(&plain, ROWS, 1, x, NULL));
-    assert_status(moeg_risk_gap(moe, teacher, weighted, MOEG_MIX_OUTPUT, 1, &t, &s, &gap), MOEG_EUNABLE,
+    assert_status(moeg_risk_gap(p.moe, p.teacher, weighted, MOEG_MIX_OUTPUT, 1, &t, &s, &gap), MOEG_EUNABLE,
                   "as much as by 1");
     assert_true(isinf(gap.std_error) && gap.contributing == 100 && gap.value > 0);
-    assert_ok(moeg_risk_gap(moe, teacher, equal, MOEG_MIX_OUTPUT, 1, &t, &s, &even));
-    assert_ok(moeg_risk_gap(moe, teacher, plain, MOEG_MIX_OUTPUT, 1, &t, &s, &none));
+    assert_ok(moeg_risk_gap(p.moe, p.teacher, equal, MOEG_MIX_OUTPUT, 1, &t, &s, &even));
+    assert_ok(moeg_risk_gap(p.moe, p.teacher, plain, MOEG_MIX_OUTPUT, 1, &t, &s, &none));
     assert_relative(even.value, none.value, 8 * EPS);
     assert_relative(even.std_error, none.std_error, 100 * EPS);
     assert_int_equal(even.contributing, none.contributing);
     moeg_law_free(weighted);
     moeg_law_free(equal);
     moeg_law_free(plain);
-    moeg_moe_free(moe);
-    moeg_teacher_free(teacher);
-    moeg_router_free(router);
-    for (int k = 0; k < 2; k++)
-        moeg_expert_free(experts[k]);
-    moeg_expert_free(m);
+    problem_free(&p);
 }
 
 /* All results of a curve. */
@@ -216,11 +219,7 @@ static void rows_without_weight_are_not_there(void **state)
     assert_ok(moeg_teacher_data_create(&teachers[1], MANY, 2, y));
     assert_ok(moeg_teacher_data_create(&kept_teachers[1], KEPT, 2, kept_y));
     for (size_t g = 0; g < 3; g++) {
-        moeg_expert *experts[4];
-        moeg_moe *moe;
-        for (size_t k = 0; k < 4; k++)
-            experts[k] = problem_expert(&p, k);
-        assert_ok(moeg_moe_create(&moe, p.router, gates[g], experts));
+        moeg_moe *moe = mixture_of(&p, gates[g]);
         for (size_t t = 0; t < 2; t++) {
             struct curve a, b, threads;
             assert_true(run_curve(moe, teachers[t], all, 1, &a) >= 0);
@@ -240,8 +239,6 @@ static void rows_without_weight_are_not_there(void **state)
             assert_memory_equal(a.covariance, threads.covariance, sizeof a.covariance);
         }
         moeg_moe_free(moe);
-        for (size_t k = 0; k < 4; k++)
-            moeg_expert_free(experts[k]);
     }
     moeg_law_free(all);
     moeg_law_free(some);
@@ -282,7 +279,6 @@ static void extreme_weights_give_no_false_bar(void **state)
 {
     (void)state;
     enum { ROWS = 200 };
-    const double W[] = {1, -1}, out[] = {1}, other[] = {-1};
     const struct {
         double near, far, one;
         const char *text;
@@ -295,15 +291,7 @@ static void extreme_weights_give_no_false_bar(void **state)
         {1, 1, 1e3, "the weights of 200 rows are worth 1.43"},
         {1, 1, 1e300, "the weights of 200 rows are worth 1 equal ones, fewer than 30"},
     };
-    moeg_expert *experts[2];
-    moeg_router *router;
-    moeg_moe *moe;
-    moeg_teacher *teacher;
-    assert_ok(moeg_router_affine_create(&router, 2, 1, W, NULL));
-    assert_ok(moeg_expert_constant_create(&experts[0], 1, 1, out));
-    assert_ok(moeg_expert_constant_create(&experts[1], 1, 1, other));
-    assert_ok(moeg_moe_create(&moe, router, moeg_gate_softmax(), experts));
-    assert_ok(moeg_teacher_expert_create(&teacher, experts[0]));
+    struct problem p = line_problem(-1);
     struct curve plain;
     for (size_t v = 0; v < sizeof cases / sizeof *cases; v++) {
         double x[ROWS], w[ROWS];
@@ -315,7 +303,7 @@ static void extreme_weights_give_no_false_bar(void **state)
         }
         w[ROWS - 1] = cases[v].one;
         assert_ok(moeg_law_empirical_create(&law, ROWS, 1, x, w));
-        const moeg_status status = run_curve(moe, teacher, law, 1, &c);
+        const moeg_status status = run_curve(p.moe, p.teacher, law, 1, &c);
         if (v == 0)
             plain = c;
         if (cases[v].text == NULL) {
@@ -329,11 +317,7 @@ static void extreme_weights_give_no_false_bar(void **state)
         }
         moeg_law_free(law);
     }
-    moeg_moe_free(moe);
-    moeg_teacher_free(teacher);
-    moeg_router_free(router);
-    moeg_expert_free(experts[0]);
-    moeg_expert_free(experts[1]);
+    problem_free(&p);
 }
 
 int main(void)
