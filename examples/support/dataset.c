@@ -117,7 +117,7 @@ static int column_moments(const dataset *data, size_t j, double *mean, double *v
     frexp(largest, &exponent);
     for (size_t i = 0; i < n; i++)
         column[i] = ldexp(data->x[i * data->d + j], -exponent);
-    double state[6] = {0};
+    double *state = allocate(data->w == NULL ? moeg_moments_size(1) : moeg_weighted_size(1), sizeof *state);
     if (data->w == NULL) {
         require(moeg_moments_add(1, n, n, column, state));
         *mean = state[1];
@@ -132,6 +132,7 @@ static int column_moments(const dataset *data, size_t j, double *mean, double *v
         }
         *variance = squares / total;
     }
+    free(state);
     free(column);
     return exponent;
 }
