@@ -27,10 +27,10 @@ MOEG_EXPORT moeg_status moeg_boundary_mass(const moeg_router *router, const moeg
  *
  * Method LINE (AUTO where it applies: the margin, K = 2, affine router, Gaussian law, or one of
  * moeg_law_margin_create() and logits that differ by a multiple of x_1 alone): closed forms, without cancellation;
- * exact to rounding. Asked for by name, LINE also does gaps from the best expert (upper = 1) for K > 2, of an affine
- * router whose rows are all corners of their hull (in the metric of the law) under a Gaussian law: normal masses of
- * intervals on lines along the star direction of each expert [theory: star directions], at any w. Logits that differ in
- * two dimensions leave one quadrature (std_error 0); else units are lines, s->n of them in all. Method MC: the share of
+ * exact to rounding. Asked for by name, LINE also does every gap of any affine router under a Gaussian law: normal
+ * masses of intervals on lines [theory: lines, star directions], at any w. Logits that differ in one dimension take one
+ * line, in two leave one quadrature (std_error 0); else units are lines, s->n of them in all, along directions that
+ * between them see every tie, or along s->directions. Method MC: the share of
  * rows, Clopper-Pearson intervals; `contributing` counts the rows with a gap
  * <= w; a gap of +inf is above every w. Under a Gaussian law and an affine router of which K' >= 2 experts, at most d,
  * are not masked, rows are drawn in the router's row space [theory: boundary mass]: the differences of their logits are
@@ -41,7 +41,8 @@ MOEG_EXPORT moeg_status moeg_boundary_mass(const moeg_router *router, const moeg
  * @param nw    widths, at least 1
  * @param w     (nw), finite, >= 0, in logit units, in any order
  * @param mass  (nw)
- * @return #MOEG_OK; #MOEG_ECANCELED; #MOEG_EINVAL; #MOEG_EUNSUPPORTED (LINE where it does not apply); #MOEG_EDOM (fewer
+ * @return #MOEG_OK; #MOEG_ECANCELED; #MOEG_EINVAL; #MOEG_EINVAL also if s->n is too few lines, or no row
+ *         of s->directions sees some tie; #MOEG_EUNSUPPORTED (LINE where it does not apply); #MOEG_EDOM (fewer
  *         than `gap.upper` experts are not masked); #MOEG_ERANGE (a logit overflows); #MOEG_ENOMEM; what a callback law
  * or router returns. Memory independent of n. Cost per row O(K (d + min(lower, K + 1 - upper)) + d^2 + log nw). */
 MOEG_EXPORT moeg_status moeg_boundary_gap_mass(const moeg_router *router, moeg_gap gap, const moeg_law *law, size_t nw,

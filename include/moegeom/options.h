@@ -5,6 +5,7 @@
 
 #include <moegeom/export.h>
 #include <moegeom/status.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -38,9 +39,14 @@ struct moeg_runner;
 typedef struct moeg_sampling {
     uint64_t seed; /**< All 64 bits count. Default 1. */
     uint64_t n;    /**< Units in total; default 2^14, at least 1. An empirical law always uses each of its rows once. */
-    moeg_method method;               /**< Default #MOEG_METHOD_AUTO. */
-    double level;                     /**< Confidence level of intervals, in (0, 1). Default 0.95. */
-    int max_threads;                  /**< 0, the default: as OpenMP decides (OMP_NUM_THREADS). */
+    moeg_method method; /**< Default #MOEG_METHOD_AUTO. */
+    double level;       /**< Confidence level of intervals, in (0, 1). Default 0.95. */
+    int max_threads;    /**< 0, the default: as OpenMP decides (OMP_NUM_THREADS). */
+    /** Directions of lines of your own, (direction_count x d), as gradients: the direction of a line is the one in
+     * which w.x grows fastest beside its spread under the law, as for a row w of a router. For functions that say so,
+     * and method LINE by name. Default NULL and 0: they choose. Not owned. */
+    const double *directions;
+    size_t direction_count;           /**< How many; 0, the default, without any. */
     const struct moeg_runner *runner; /**< NULL, the default: OpenMP threads of this process. Not owned. */
     moeg_progress progress;           /**< NULL, the default: none. */
     void *progress_user;              /**< Handed to progress. */
@@ -49,7 +55,8 @@ typedef struct moeg_sampling {
 /** The default options. Thread-safe; never fails. */
 MOEG_EXPORT moeg_sampling moeg_sampling_default(void);
 
-/** Whether the options make sense: n >= 1, a known method, 0 < level < 1, max_threads >= 0.
+/** Whether the options make sense: n >= 1, a known method, 0 < level < 1, max_threads >= 0; directions if and only if
+ * direction_count > 0, and then method LINE.
  *
  * Every function that takes options checks them with this.
  * @return #MOEG_OK, or #MOEG_EINVAL (options NULL, or the first field that does not fit, named). */

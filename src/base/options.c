@@ -25,10 +25,25 @@ moeg_sampling moeg_sampling_default(void)
         .method = MOEG_METHOD_AUTO,
         .level = 0.95,
         .max_threads = 0,
+        .directions = NULL,
+        .direction_count = 0,
         .runner = NULL,
         .progress = NULL,
         .progress_user = NULL,
     };
+}
+
+static moeg_status check_directions(const moeg_sampling *options)
+{
+    if (options->directions == NULL && options->direction_count > 0)
+        return moeg_fail(MOEG_EINVAL, "sampling: directions must not be NULL: direction_count is %zu",
+                         options->direction_count);
+    if (options->directions != NULL && options->direction_count == 0)
+        return moeg_fail(MOEG_EINVAL, "sampling: direction_count must be at least 1 with directions, got 0");
+    if (options->directions != NULL && options->method != MOEG_METHOD_LINE)
+        return moeg_fail(MOEG_EINVAL, "sampling: method must be line with directions, got %s",
+                         moeg_method_name(options->method));
+    return MOEG_OK;
 }
 
 moeg_status moeg_sampling_check(const moeg_sampling *options)
@@ -44,5 +59,5 @@ moeg_status moeg_sampling_check(const moeg_sampling *options)
         return moeg_fail(MOEG_EINVAL, "sampling: level must be in (0, 1), got %g", options->level);
     if (options->max_threads < 0)
         return moeg_fail(MOEG_EINVAL, "sampling: max_threads must be at least 0, got %d", options->max_threads);
-    return MOEG_OK;
+    return check_directions(options);
 }

@@ -53,13 +53,17 @@ static moeg_status run_rays(const char *function, const char *refusal, const moe
                             moeg_estimate *mass)
 {
     moeg_rays rays = {0};
-    const char *why = gap.upper > 1 ? "the gap is not from the best" : NULL;
-    moeg_status status = why == NULL ? moeg_rays_init(function, router, law, &rays, &why) : MOEG_OK;
+    const char *why = NULL;
+    const size_t live = moeg_router_live(router);
+    if (live < gap.upper)
+        return moeg_fail(MOEG_EDOM, "%s: the router masks all but %zu experts, fewer than gap.upper = %zu", function,
+                         live, gap.upper);
+    moeg_status status = moeg_rays_init_gap(function, router, law, gap, s, &rays, &why);
     if (status == MOEG_OK && why != NULL)
         status = moeg_fail(MOEG_EUNSUPPORTED, "%s: method line does not apply: %s (nor do many lines: %s)", function,
                            refusal, why);
     if (status == MOEG_OK)
-        status = moeg_ray_mass(function, &rays, gap.lower - 1, nw, w, s, mass);
+        status = moeg_ray_mass(function, &rays, gap, nw, w, s, mass);
     moeg_rays_free(&rays);
     return status;
 }

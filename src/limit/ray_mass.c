@@ -5,13 +5,15 @@
 #include "base/normal.h"
 #include "base/tail.h"
 #include "limit/line.h"
+#include "line/envelope.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 typedef struct masses {
-    size_t rank, nw;
+    moeg_gap gap;
+    size_t nw;
     const double *w;
 } masses;
 
@@ -28,17 +30,83 @@ static void evaluate_masses(const void *self, const moeg_ray *ray, const moeg_ra
                             double *values, double *errors)
 {
     const masses *m = self;
+    const size_t rank = m->gap.lower - 1;
     (void)workspace;
     for (size_t j = 0; j < m->nw; j++)
         for (size_t i = 0; i < block->stride; i++) {
-            const double reach = moeg_ray_reach(ray, m->rank, m->w[j], block->lag + i, block->stride) / 2;
+            const double reach = moeg_ray_reach(ray, rank, m->w[j], block->lag + i, block->stride) / 2;
             const double mass = reach > 0 ? moeg_normal_mass(block->t[i] + reach, reach) : 0;
             values[j * block->stride + i] = mass;
             /* Of higher ranks the reach is what is left of lags, right to the rounding of crossings. */
-            const double lost =
-                m->rank > 1 && mass > 0 ? (1 + fabs(block->t[i])) * moeg_normal_density(block->t[i]) : 0;
+            const double lost = rank > 1 && mass > 0 ? (1 + fabs(block->t[i])) * moeg_normal_density(block->t[i]) : 0;
             errors[j * block->stride + i] = 16 * DBL_EPSILON * (mass + lost);
         }
+}
+
+static size_t line_workspace(const void *self, const moeg_strata *strata, size_t stride)
+{
+    (void)self;
+    (void)stride;
+    return moeg_envelope_size(strata->K);
+}
+
+/* P(from <= T <= from + length), or on the other side of it, length < 0. */
+static double interval_mass(double from, double length)
+{
+    if (isinf(length))
+        return isinf(from) ? 1 : moeg_normal_tail(length > 0 ? from : -from);
+    return moeg_normal_mass(from + length / 2, fabs(length) / 2);
+}
+
+/* The mass of {gap <= w} on a piece: from the end where the gap is least up to where it is w, or all of it. *lost: the
+ * density at an end that is what is left of two lengths, hence right to their rounding. */
+static double piece_mass(const moeg_envelope *e, const moeg_envelope_gap *gap, double w, double *lost)
+{
+    *lost = 0;
+    if (gap->slope == 0)
+        return gap->level > w ? 0
+               : isinf(e->lo) ? interval_mass(e->hi, -INFINITY)
+                              : interval_mass(e->lo, e->hi - e->lo);
+    const int rises = gap->slope > 0;
+    const double from = rises ? e->lo : e->hi, slope = fabs(gap->slope);
+    const double lag = fmax(rises ? from - gap->crossing : gap->crossing - from, 0);
+    const double reach = w / slope - lag, length = fmin(reach, e->hi - e->lo);
+    if (!(reach > 0 || (reach == 0 && w > 0)) || isinf(from))
+        return 0;
+    const double end = rises ? from + length : from - length;
+    if (lag > 0 && length == reach)
+        *lost = (1 + fabs(end)) * moeg_normal_density(end);
+    return interval_mass(from, rises ? length : -length);
+}
+
+static void add_line(const masses *m, const moeg_strata *strata, size_t l, moeg_envelope *e, size_t step,
+                     double *values, double *errors)
+{
+    do {
+        const moeg_envelope_gap gap = moeg_envelope_gap_of(e, m->gap.upper, m->gap.lower);
+        const double share =
+            moeg_strata_share(strata, l, e->order[0], e->order[m->gap.upper - 1], e->order[m->gap.lower - 1]);
+        for (size_t j = 0; j < m->nw && share > 0; j++) {
+            double lost;
+            const double mass = piece_mass(e, &gap, m->w[j], &lost);
+            values[j * step] += share * mass;
+            errors[j * step] += 16 * DBL_EPSILON * share * (mass + lost);
+        }
+    } while (moeg_envelope_next(e));
+}
+
+static void evaluate_lines(const void *self, const moeg_strata *strata, size_t l, const moeg_line_block *block,
+                           double *workspace, double *values, double *errors)
+{
+    const masses *m = self;
+    moeg_envelope e;
+    moeg_envelope_init(&e, strata->K, m->gap.lower, strata->stratum[l].slope, workspace);
+    memset(values, 0, m->nw * block->stride * sizeof *values);
+    memset(errors, 0, m->nw * block->stride * sizeof *errors);
+    for (size_t i = 0; i < block->stride; i++) {
+        moeg_envelope_start(&e, block->alpha + i, block->stride);
+        add_line(m, strata, l, &e, block->stride, values + i, errors + i);
+    }
 }
 
 moeg_status moeg_ray_estimate(const moeg_ray_result *result, size_t count, size_t j, double level, moeg_estimate *out)
@@ -62,13 +130,20 @@ moeg_status moeg_ray_estimate(const moeg_ray_result *result, size_t count, size_
 }
 
 /* r = 2: one width at a time, each with its own kinks. */
-static moeg_status expect(const char *function, const moeg_rays *rays, size_t rank, size_t nw, const double *w,
+static moeg_status expect(const char *function, const moeg_rays *rays, moeg_gap gap, size_t nw, const double *w,
                           const moeg_sampling *s, moeg_estimate *mass)
 {
     const size_t together = rays->r == 2 ? 1 : nw;
-    masses m = {.rank = rank, .nw = together};
+    masses m = {.gap = gap, .nw = together};
     moeg_ray_quantity quantity = {
-        .count = together, .workspace = no_workspace, .evaluate = evaluate_masses, .self = &m};
+        .count = together,
+        .workspace = no_workspace,
+        .evaluate = evaluate_masses,
+        .line_workspace = line_workspace,
+        .line_evaluate = evaluate_lines,
+        .self = &m,
+        .gap = gap,
+    };
     moeg_status worst = MOEG_OK;
     for (size_t first = 0; first < nw; first += together) {
         moeg_ray_result result;
@@ -89,7 +164,7 @@ static moeg_status expect(const char *function, const moeg_rays *rays, size_t ra
     return worst;
 }
 
-moeg_status moeg_ray_mass(const char *function, const moeg_rays *rays, size_t rank, size_t nw, const double *w,
+moeg_status moeg_ray_mass(const char *function, const moeg_rays *rays, moeg_gap gap, size_t nw, const double *w,
                           const moeg_sampling *s, moeg_estimate *mass)
 {
     moeg_estimate *all = moeg_alloc(nw, sizeof *all);
@@ -98,8 +173,8 @@ moeg_status moeg_ray_mass(const char *function, const moeg_rays *rays, size_t ra
     moeg_status status = MOEG_OK;
     for (size_t j = 0; j < nw; j++)
         all[j] = moeg_line_estimate(0, 0, s->level);
-    if (rank < rays->cells)
-        status = expect(function, rays, rank, nw, w, s, all);
+    if (gap.lower <= rays->frame.logits[0].K)
+        status = expect(function, rays, gap, nw, w, s, all);
     if (status >= 0)
         memcpy(mass, all, nw * sizeof *mass);
     moeg_release(all);

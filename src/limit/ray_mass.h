@@ -1,5 +1,5 @@
-/* Boundary masses on rays (line/ray.h): any number of widths from one set of lines, without discretisation.
- */
+/* Boundary masses on rays and lines (line/sampler.h): any number of widths from one set of lines, without
+ * discretisation. */
 #ifndef MOEG_LIMIT_RAY_MASS_H
 #define MOEG_LIMIT_RAY_MASS_H
 
@@ -8,9 +8,9 @@
 #include <moegeom/estimate.h>
 #include <moegeom/options.h>
 
-/* P(a_(1) - a_(1 + rank) <= w) for each of nw widths: mass (nw), untouched on error. rank >= 1; 0 where fewer than that
- * many losers are not masked. */
-moeg_status moeg_ray_mass(const char *function, const moeg_rays *rays, size_t rank, size_t nw, const double *w,
+/* P(a_(upper) - a_(lower) <= w) for each of nw widths: mass (nw), untouched on error. 0 where fewer than `lower`
+ * experts are not masked. The strata are those of the gap (moeg_rays_init_gap()). */
+moeg_status moeg_ray_mass(const char *function, const moeg_rays *rays, moeg_gap gap, size_t nw, const double *w,
                           const moeg_sampling *s, moeg_estimate *mass);
 
 /* The estimate of value j of a result: of lines drawn at random, or of one that is exact up to quadrature. MOEG_OK or

@@ -154,6 +154,8 @@ moeg_status moeg_ray_risk_init(const char *function, const moeg_moe *moe, const 
     moeg_status status = MOEG_OK;
     if (*refusal == NULL)
         status = moeg_rays_init(function, moeg_moe_router(moe), law, &risk->rays, refusal);
+    if (status == MOEG_OK && *refusal == NULL && risk->rays.lines.count > 0)
+        *refusal = "a cell has no star direction";
     if (status == MOEG_OK && *refusal == NULL)
         status = moeg_ray_teacher_refusal(function, moe, teacher, refusal);
     if (status == MOEG_OK && *refusal == NULL)

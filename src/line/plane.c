@@ -22,6 +22,8 @@ static const double WIDEST = 0.5;
 enum { PANEL = 2 * MOEG_QUAD_NODES - 1 };
 
 typedef struct plane {
+    const moeg_rays *rays;
+    size_t stratum;
     const moeg_ray *ray;
     const moeg_ray_quantity *quantity;
     double normal[2]; /* perpendicular to the rays */
@@ -67,19 +69,23 @@ static void find_kinks(plane *p)
     p->finest = width > 0 && steepest > 0 ? fmin(WIDEST, width / (p->ray->steepest * steepest)) : WIDEST;
 }
 
-static int prepare(const moeg_ray *ray, const moeg_ray_quantity *quantity, plane *p)
+static int prepare(const moeg_rays *rays, size_t k, const moeg_ray_quantity *quantity, plane *p)
 {
-    const size_t J = ray->losers;
-    *p = (plane){.ray = ray, .quantity = quantity, .normal = {-ray->direction[1], ray->direction[0]}};
+    const moeg_ray *ray = &rays->ray[k];
+    const size_t J = ray->losers, stride = moeg_round_lanes(PANEL);
+    *p = (plane){.rays = rays,
+                 .stratum = k,
+                 .ray = ray,
+                 .quantity = quantity,
+                 .normal = {-ray->direction[1], ray->direction[0]}};
     p->lines = quantity->shift > 0 ? 2 * J : J;
     p->level = moeg_alloc(2 * p->lines, sizeof *p->level);
     p->kink = moeg_alloc(p->lines * p->lines + 2, sizeof *p->kink);
-    p->memory =
-        moeg_alloc_zero(moeg_ray_layout(ray, quantity, moeg_round_lanes(PANEL), NULL, &p->buffers), sizeof *p->memory);
+    p->memory = moeg_alloc_zero(moeg_rays_layout(rays, k, quantity, stride, NULL, &p->buffers), sizeof *p->memory);
     if (p->level == NULL || p->kink == NULL || p->memory == NULL)
         return 0;
     p->slope = p->level + p->lines;
-    moeg_ray_layout(ray, quantity, moeg_round_lanes(PANEL), p->memory, &p->buffers);
+    moeg_rays_layout(rays, k, quantity, stride, p->memory, &p->buffers);
     for (size_t j = 0; j < p->lines; j++) {
         const double *tilt = ray->tilt + 2 * (j % J);
         p->level[j] = ray->level[j % J] + (j < J ? 0 : quantity->shift / ray->slope[j % J]);
@@ -112,8 +118,7 @@ static void add_panel(plane *p, double anchor, double lo, double hi, moeg_ray_re
             gauss[i] = moeg_quad_rule[at].gauss * half * moeg_normal_density(y);
         }
     }
-    moeg_ray_lines(p->ray, block->stride, block->u, block->t, block->lag, block->active);
-    p->quantity->evaluate(p->quantity->self, p->ray, block, p->buffers.scratch, p->buffers.values, p->buffers.errors);
+    moeg_rays_evaluate(p->rays, p->stratum, p->quantity, &p->buffers);
     for (size_t j = 0; j < p->quantity->count; j++) {
         double fine = 0, coarse = 0, size = 0;
         for (size_t i = 0; i < PANEL; i++) {
@@ -146,7 +151,7 @@ moeg_status moeg_rays_plane(const char *function, const moeg_rays *rays, const m
 {
     for (size_t k = 0; k < rays->cells; k++) {
         plane p;
-        if (!prepare(&rays->ray[k], quantity, &p)) {
+        if (!prepare(rays, k, quantity, &p)) {
             finish(&p);
             return moeg_fail_memory(function);
         }
@@ -157,6 +162,5 @@ moeg_status moeg_rays_plane(const char *function, const moeg_rays *rays, const m
         }
         finish(&p);
     }
-    result->lines = 1;
     return MOEG_OK;
 }

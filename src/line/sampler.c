@@ -11,77 +11,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Pairs of lines of a cell that the pilot looks at, and the share of pairs that goes to all cells alike. */
+/* Pairs of lines of a stratum that the pilot looks at, and the share of pairs that goes to all strata alike. */
 enum { PILOT = 32 };
 static const double FLOOR_SHARE = 0.1;
-
-void moeg_rays_free(moeg_rays *rays)
-{
-    for (size_t k = 0; k < rays->cells; k++)
-        moeg_ray_free(&rays->ray[k]);
-    moeg_release(rays->ray);
-    moeg_frame_free(&rays->frame);
-    *rays = (moeg_rays){0};
-}
-
-moeg_status moeg_rays_init(const char *function, const moeg_router *router, const moeg_law *law, moeg_rays *rays,
-                           const char **refusal)
-{
-    *rays = (moeg_rays){0};
-    *refusal = moeg_frame_refusal(router, law);
-    if (*refusal != NULL)
-        return MOEG_OK;
-    moeg_status status = moeg_frame_init(function, 1, &router, law, &rays->frame);
-    if (status != MOEG_OK)
-        return status;
-    const moeg_frame_logits *logits = &rays->frame.logits[0];
-    rays->r = rays->frame.r;
-    if (logits->K < 2 || rays->r == 0) {
-        *refusal = logits->K < 2 ? "all experts but one are masked" : "the logits do not vary";
-        return MOEG_OK;
-    }
-    rays->ray = moeg_alloc_zero(logits->K, sizeof *rays->ray);
-    if (rays->ray == NULL)
-        status = moeg_fail_memory(function);
-    for (size_t k = 0; k < logits->K && status == MOEG_OK && *refusal == NULL; k++) {
-        int exists;
-        status = moeg_ray_init(function, logits, rays->r, k, &rays->ray[k], &exists);
-        rays->cells = k + 1;
-        if (status == MOEG_OK && !exists)
-            *refusal = "a cell has no star direction";
-    }
-    if (status != MOEG_OK)
-        moeg_rays_free(rays);
-    return status;
-}
-
-static double *take(double *base, size_t *used, size_t count)
-{
-    const size_t at = *used;
-    *used += moeg_round_lanes(count);
-    return base == NULL ? NULL : base + at;
-}
-
-size_t moeg_ray_layout(const moeg_ray *ray, const moeg_ray_quantity *quantity, size_t stride, double *base,
-                       moeg_ray_buffers *buffers)
-{
-    size_t used = 0;
-    buffers->block.stride = stride;
-    buffers->block.u = take(base, &used, ray->r * stride);
-    buffers->block.t = take(base, &used, stride);
-    buffers->block.lag = take(base, &used, ray->losers * stride);
-    buffers->block.active = (uint32_t *)take(base, &used, stride);
-    buffers->values = take(base, &used, quantity->count * stride);
-    buffers->errors = take(base, &used, quantity->count * stride);
-    buffers->scratch = take(base, &used, quantity->workspace(quantity->self, ray, stride));
-    return used;
-}
-
-static void evaluate(const moeg_ray *ray, const moeg_ray_quantity *quantity, moeg_ray_buffers *b)
-{
-    moeg_ray_lines(ray, b->block.stride, b->block.u, b->block.t, b->block.lag, b->block.active);
-    quantity->evaluate(quantity->self, ray, &b->block, b->scratch, b->values, b->errors);
-}
 
 /* Room for a result of `count` values, zeroed; 0 if there is none. */
 static int allocate_result(size_t count, moeg_ray_result *result)
@@ -107,30 +39,18 @@ void moeg_ray_result_free(moeg_ray_result *result)
     *result = (moeg_ray_result){0};
 }
 
-/* Room for blocks of `stride` lines of any cell. */
-static size_t largest_layout(const moeg_rays *rays, const moeg_ray_quantity *quantity, size_t stride)
-{
-    size_t most = 0;
-    for (size_t k = 0; k < rays->cells; k++) {
-        moeg_ray_buffers buffers;
-        const size_t size = moeg_ray_layout(&rays->ray[k], quantity, stride, NULL, &buffers);
-        most = size > most ? size : most;
-    }
-    return most;
-}
-
 /* r = 1: crossings do not depend on the line. */
 static moeg_status single_line(const char *function, const moeg_rays *rays, const moeg_ray_quantity *quantity,
                                moeg_ray_result *result)
 {
-    double *memory = moeg_alloc_zero(largest_layout(rays, quantity, MOEG_LANES), sizeof *memory);
+    double *memory = moeg_alloc_zero(moeg_rays_room(rays, quantity, MOEG_LANES), sizeof *memory);
     if (memory == NULL)
         return moeg_fail_memory(function);
-    for (size_t k = 0; k < rays->cells; k++) {
+    for (size_t k = 0; k < moeg_rays_strata(rays); k++) {
         moeg_ray_buffers b;
-        moeg_ray_layout(&rays->ray[k], quantity, MOEG_LANES, memory, &b);
-        memset(b.block.u, 0, rays->r * MOEG_LANES * sizeof *b.block.u);
-        evaluate(&rays->ray[k], quantity, &b);
+        moeg_rays_layout(rays, k, quantity, MOEG_LANES, memory, &b);
+        memset(b.u, 0, rays->r * MOEG_LANES * sizeof *b.u);
+        moeg_rays_evaluate(rays, k, quantity, &b);
         for (size_t i = 0; i < quantity->count; i++) {
             result->value[i] += b.values[i * MOEG_LANES];
             result->error[i] += b.errors[i * MOEG_LANES];
@@ -142,14 +62,14 @@ static moeg_status single_line(const char *function, const moeg_rays *rays, cons
 }
 
 /* Sampling: units are antithetic pairs of lines, u and -u, whose means vary less than those of two lines do, for
- * crossings are affine in u. A block belongs to one cell. State, for each cell: the covariance of the values of its
- * pairs, the sums of their errors. */
+ * crossings are affine in u. A block belongs to one stratum. State, for each stratum: the covariance of the values of
+ * its pairs, the sums of their errors. */
 typedef struct plan {
     const moeg_rays *rays;
     const moeg_ray_quantity *quantity;
     uint64_t seed, block, blocks;
-    size_t state;   /* of one cell */
-    uint32_t *cell; /* (blocks) */
+    size_t strata, state; /* of one stratum */
+    uint32_t *stratum;    /* (blocks) */
 } plan;
 
 static size_t state_size(size_t count)
@@ -168,16 +88,16 @@ static void mirror(size_t r, size_t half, double *u)
         }
 }
 
-/* Draws pairs first .. first + n - 1 of a stream, evaluates them in cell k and adds them to its state. */
+/* Draws pairs first .. first + n - 1 of a stream, evaluates them in stratum k and adds them to its state. */
 static moeg_status add_pairs(const moeg_rays *rays, const moeg_ray_quantity *quantity, size_t k, uint64_t seed,
                              uint32_t stream, uint64_t first, size_t n, double *memory, double *state)
 {
     moeg_ray_buffers b;
     const size_t half = moeg_round_lanes(n), stride = 2 * half, count = quantity->count;
-    moeg_ray_layout(&rays->ray[k], quantity, stride, memory, &b);
-    moeg_kernel_normals(seed, stream, first, rays->r, half, b.block.u);
-    mirror(rays->r, half, b.block.u);
-    evaluate(&rays->ray[k], quantity, &b);
+    moeg_rays_layout(rays, k, quantity, stride, memory, &b);
+    moeg_kernel_normals(seed, stream, first, rays->r, half, b.u);
+    mirror(rays->r, half, b.u);
+    moeg_rays_evaluate(rays, k, quantity, &b);
     double *errors = state + moeg_covariance_size(count);
     for (size_t j = 0; j < count; j++)
         for (size_t i = 0; i < n; i++) {
@@ -194,7 +114,7 @@ static moeg_status add_pairs(const moeg_rays *rays, const moeg_ray_quantity *qua
 static moeg_status block(const void *context, uint64_t first, uint64_t count, void *workspace, double *state)
 {
     const plan *p = context;
-    const size_t k = p->cell[first / p->block];
+    const size_t k = p->stratum[first / p->block];
     return add_pairs(p->rays, p->quantity, k, p->seed, MOEG_STREAM_LINE, first, (size_t)count, workspace,
                      state + k * p->state);
 }
@@ -203,88 +123,88 @@ static void merge(const void *context, const double *right, double *left)
 {
     const plan *p = context;
     const size_t count = p->quantity->count, covariance = moeg_covariance_size(count);
-    for (size_t k = 0; k < p->rays->cells; k++) {
+    for (size_t k = 0; k < p->strata; k++) {
         moeg_covariance_merge(count, right + k * p->state, left + k * p->state);
         for (size_t j = covariance; j < p->state; j++)
             left[k * p->state + j] += right[k * p->state + j];
     }
 }
 
-/* How much a cell's values vary by its pilot, each beside the size of the sum over cells that it is a part of: the
+/* How much a stratum's values vary by its pilot, each beside the size of the sum over strata that it is a part of: the
  * square root of the sum of squares is what Neyman's allocation is proportional to. */
 static moeg_status run_pilot(const char *function, const plan *p, double *memory, double *spread)
 {
-    const size_t cells = p->rays->cells, count = p->quantity->count;
-    double *states = moeg_alloc_zero(cells, p->state * sizeof *states);
+    const size_t strata = p->strata, count = p->quantity->count;
+    double *states = moeg_alloc_zero(strata, p->state * sizeof *states);
     moeg_status status = states == NULL ? moeg_fail_memory(function) : MOEG_OK;
-    for (size_t k = 0; k < cells && status == MOEG_OK; k++)
+    for (size_t k = 0; k < strata && status == MOEG_OK; k++)
         status = add_pairs(p->rays, p->quantity, k, p->seed, MOEG_STREAM_PILOT, k * PILOT, PILOT, memory,
                            states + k * p->state);
-    for (size_t k = 0; k < cells && status == MOEG_OK; k++)
+    for (size_t k = 0; k < strata && status == MOEG_OK; k++)
         spread[k] = 0;
     const size_t aim = p->quantity->aim, end = p->quantity->aims > 0 ? aim + p->quantity->aims : count;
     for (size_t j = aim; j < end && status == MOEG_OK; j++) {
         double size = 0;
-        for (size_t k = 0; k < cells; k++)
+        for (size_t k = 0; k < strata; k++)
             size += fabs(states[k * p->state + 1 + j]);
-        for (size_t k = 0; k < cells && size > 0; k++)
+        for (size_t k = 0; k < strata && size > 0; k++)
             spread[k] += states[k * p->state + 1 + count + j * (j + 3) / 2] / size / size;
     }
-    for (size_t k = 0; k < cells && status == MOEG_OK; k++)
+    for (size_t k = 0; k < strata && status == MOEG_OK; k++)
         spread[k] = sqrt(spread[k]);
     moeg_release(states);
     return status;
 }
 
-/* Deals the blocks out, the next one to the cell that is farthest behind its share: every beginning of the list is
- * shared out alike, and each cell has its first block early. */
+/* Deals the blocks out, the next one to the stratum that is farthest behind its share: every beginning of the list is
+ * shared out alike, and each stratum has its first block early. */
 static moeg_status deal_blocks(const char *function, const double *spread, plan *p)
 {
-    const size_t cells = p->rays->cells;
-    double *share = moeg_alloc(2 * cells, sizeof *share), total = 0;
+    const size_t strata = p->strata;
+    double *share = moeg_alloc(2 * strata, sizeof *share), total = 0;
     if (share == NULL)
         return moeg_fail_memory(function);
-    double *dealt = share + cells;
-    for (size_t k = 0; k < cells; k++)
+    double *dealt = share + strata;
+    for (size_t k = 0; k < strata; k++)
         total += spread[k];
-    for (size_t k = 0; k < cells; k++) {
+    for (size_t k = 0; k < strata; k++) {
         share[k] =
-            FLOOR_SHARE / (double)cells + (1 - FLOOR_SHARE) * (total > 0 ? spread[k] / total : 1 / (double)cells);
+            FLOOR_SHARE / (double)strata + (1 - FLOOR_SHARE) * (total > 0 ? spread[k] / total : 1 / (double)strata);
         dealt[k] = 0;
     }
     for (uint64_t b = 0; b < p->blocks; b++) {
         size_t next = 0;
         double most = -INFINITY;
-        for (size_t k = 0; k < cells; k++) {
-            /* The first round goes once through all cells. */
-            const double behind = b < cells ? -dealt[k] : share[k] * (double)(b + 1) - dealt[k];
+        for (size_t k = 0; k < strata; k++) {
+            /* The first round goes once through all strata. */
+            const double behind = b < strata ? -dealt[k] : share[k] * (double)(b + 1) - dealt[k];
             if (behind > most) {
                 most = behind;
                 next = k;
             }
         }
-        p->cell[b] = (uint32_t)next;
+        p->stratum[b] = (uint32_t)next;
         dealt[next]++;
     }
     moeg_release(share);
     return MOEG_OK;
 }
 
-/* Pairs of a block: few enough that every cell gets several, whole lanes where there are enough of them. */
-static uint64_t choose_block(uint64_t n, size_t cells)
+/* Pairs of a block: few enough that every stratum gets several, whole lanes where there are enough of them. */
+static uint64_t choose_block(uint64_t n, size_t strata)
 {
     uint64_t size = 2;
-    while (size < 128 && size * 16 * cells <= n)
+    while (size < 128 && size * 16 * strata <= n)
         size *= 2;
     return size;
 }
 
-/* Sums over cells of means, of the covariances of means, and of errors; lines of a cell that none reached, in a
+/* Sums over strata of means, of the covariances of means, and of errors; lines of a stratum that none reached, in a
  * canceled run, leave no number. */
 static void read_state(const plan *p, const double *states, moeg_ray_result *result)
 {
     const size_t count = p->quantity->count;
-    for (size_t k = 0; k < p->rays->cells; k++) {
+    for (size_t k = 0; k < p->strata; k++) {
         const double *state = states + k * p->state, *M2 = state + 1 + count, n = state[0];
         result->lines += 2 * (uint64_t)n;
         for (size_t i = 0; i < count; i++) {
@@ -310,7 +230,7 @@ static moeg_status run_job(const plan *p, size_t workspace, const moeg_sampling 
         .name = "line",
         .units = s->n / 2,
         .block_size = p->block,
-        .state_size = p->rays->cells * p->state,
+        .state_size = p->strata * p->state,
         .workspace_size = workspace * sizeof(double),
         .context = (void *)(uintptr_t)p,
         .block = block,
@@ -338,19 +258,20 @@ static moeg_status run_job(const plan *p, size_t workspace, const moeg_sampling 
 static moeg_status sample_lines(const char *function, const moeg_rays *rays, const moeg_ray_quantity *quantity,
                                 const moeg_sampling *s, moeg_ray_result *result)
 {
-    const size_t cells = rays->cells;
+    const size_t strata = moeg_rays_strata(rays);
     const uint64_t pairs = s->n / 2;
-    if (pairs < 2 * cells)
-        return moeg_fail(MOEG_EINVAL, "%s: n must be at least 4 lines for each of %zu cells, got %llu", function, cells,
-                         (unsigned long long)s->n);
-    plan p = {.rays = rays, .quantity = quantity, .seed = s->seed, .state = state_size(quantity->count)};
-    p.block = choose_block(pairs, cells);
+    if (pairs < 2 * strata)
+        return moeg_fail(MOEG_EINVAL, "%s: n must be at least 4 lines for each of %zu strata, got %llu", function,
+                         strata, (unsigned long long)s->n);
+    plan p = {
+        .rays = rays, .quantity = quantity, .seed = s->seed, .strata = strata, .state = state_size(quantity->count)};
+    p.block = choose_block(pairs, strata);
     p.blocks = (pairs + p.block - 1) / p.block;
     const size_t widest = 2 * moeg_round_lanes(p.block > PILOT ? p.block : PILOT);
-    const size_t workspace = largest_layout(rays, quantity, widest);
-    double *memory = moeg_alloc(workspace, sizeof *memory), *spread = moeg_alloc(cells, sizeof *spread);
-    p.cell = moeg_alloc(p.blocks, sizeof *p.cell);
-    moeg_status status = memory == NULL || spread == NULL || p.cell == NULL ? moeg_fail_memory(function) : MOEG_OK;
+    const size_t workspace = moeg_rays_room(rays, quantity, widest);
+    double *memory = moeg_alloc(workspace, sizeof *memory), *spread = moeg_alloc(strata, sizeof *spread);
+    p.stratum = moeg_alloc(p.blocks, sizeof *p.stratum);
+    moeg_status status = memory == NULL || spread == NULL || p.stratum == NULL ? moeg_fail_memory(function) : MOEG_OK;
     if (status == MOEG_OK)
         status = run_pilot(function, &p, memory, spread);
     if (status == MOEG_OK)
@@ -359,7 +280,17 @@ static moeg_status sample_lines(const char *function, const moeg_rays *rays, con
         status = run_job(&p, workspace, s, result);
     moeg_release(memory);
     moeg_release(spread);
-    moeg_release(p.cell);
+    moeg_release(p.stratum);
+    return status;
+}
+
+static moeg_status plane(const char *function, const moeg_rays *rays, const moeg_ray_quantity *quantity,
+                         moeg_ray_result *result)
+{
+    moeg_status status = moeg_rays_plane(function, rays, quantity, result);
+    if (status == MOEG_OK)
+        status = moeg_rays_plane_lines(function, rays, quantity, result);
+    result->lines = 1;
     return status;
 }
 
@@ -368,8 +299,8 @@ moeg_status moeg_rays_expect(const char *function, const moeg_rays *rays, const 
 {
     if (!allocate_result(quantity->count, result))
         return moeg_fail_memory(function);
-    const moeg_status status = rays->r == 1   ? single_line(function, rays, quantity, result)
-                               : rays->r == 2 ? moeg_rays_plane(function, rays, quantity, result)
+    const moeg_status status = rays->r < 2    ? single_line(function, rays, quantity, result)
+                               : rays->r == 2 ? plane(function, rays, quantity, result)
                                               : sample_lines(function, rays, quantity, s, result);
     if (status < 0)
         moeg_ray_result_free(result);

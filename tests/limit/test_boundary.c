@@ -309,9 +309,10 @@ static void arguments_are_checked(void **state)
     (void)state;
     struct problem p;
     problem_make(&p, 62, 2, 2, 1);
-    moeg_law *other;
+    moeg_law *other, *box;
     moeg_router *three;
     assert_ok(moeg_law_gaussian_create(&other, 3, NULL, NULL));
+    assert_ok(moeg_law_box_create(&box, 2, (double[]){-1, -0.3}, (double[]){1, 0.8}));
     assert_ok(moeg_router_affine_create(&three, 3, 2, p.W, NULL));
     moeg_sampling s = options(MOEG_METHOD_AUTO, 10, 1);
     moeg_estimate e[2] = {{.value = 42}, {.value = 42}};
@@ -351,9 +352,9 @@ static void arguments_are_checked(void **state)
     s.method = MOEG_METHOD_LINE;
     assert_status(moeg_boundary_exponent(p.router, moeg_gap_margin(), p.law, 1, w, &s, e, NULL, NULL),
                   MOEG_EUNSUPPORTED, "needs rows");
-    assert_status(moeg_boundary_gap_mass(three, (moeg_gap){2, 3}, p.law, 1, w, &s, e), MOEG_EUNSUPPORTED,
+    assert_status(moeg_boundary_gap_mass(three, (moeg_gap){2, 3}, box, 1, w, &s, e), MOEG_EUNSUPPORTED,
                   "boundary_gap_mass: method line does not apply: there are more than two experts (nor do many lines: "
-                  "the gap is not from the best)");
+                  "the law is not Gaussian)");
     assert_status(moeg_boundary_job_create(&job, p.router, moeg_gap_margin(), p.law, 1, w, &s), MOEG_EUNSUPPORTED,
                   "must be auto or mc");
     assert_null(job);
@@ -361,6 +362,7 @@ static void arguments_are_checked(void **state)
     assert_near(slope, 42, 0);
     moeg_router_free(three);
     moeg_law_free(other);
+    moeg_law_free(box);
     problem_free(&p);
 }
 

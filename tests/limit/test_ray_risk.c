@@ -191,7 +191,7 @@ static void what_has_no_rays_says_so(void **state)
                   "nor do many lines: the teacher is soft");
     s.n = 15;
     assert_status(moeg_risk_gap(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 1, &tau, &s, &gap), MOEG_EINVAL,
-                  "risk_gap: n must be at least 4 lines for each of 4 cells, got 15");
+                  "risk_gap: n must be at least 4 lines for each of 4 strata, got 15");
     s.n = 16;
     assert_int_equal(moeg_risk_gap(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 1, &tau, &s, &gap), MOEG_EUNABLE);
     assert_true(isinf(gap.std_error) && isfinite(gap.value));
