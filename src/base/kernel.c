@@ -161,6 +161,11 @@ void moeg_kernel_ray_gap(const moeg_kernel_ray *ray, double *scratch, double *ga
     moeg_kernel_best()->ray_gap(ray, scratch, gap, error);
 }
 
+void moeg_kernel_ray_rest(const moeg_kernel_ray *ray, double *scratch, double *rest, double *error)
+{
+    moeg_kernel_best()->ray_rest(ray, scratch, rest, error);
+}
+
 const char *moeg_kernel_name(void)
 {
     return moeg_kernel_best()->name;

@@ -164,11 +164,20 @@ typedef struct moeg_kernel_ray {
     const double *fixed_contrast;  /* (losers x constants) of outputs that are the same all over x */
     const double *fixed_residual;  /* (constants) */
     const double *excess;          /* (losers 3 x stride) |f_j - m|^2 - |f_k - m|^2 = sum_p excess_p offset^p: losses */
+    /* For what is beyond the leading term alone. */
+    const double *number; /* (stride) of the loser that ties, as a double */
+    const double *tied;   /* (outputs + constants x stride) its contrast at the crossing; losses: (stride) its excess */
+    double steepness;     /* largest slope over tau */
 } moeg_kernel_ray;
 
 /* gap (stride): the integral of density(t + offset) (l_tau - l_0) over the nodes; error (stride): the sum over panels
  * of what Kronrod's rule and Gauss's differ by, and rounding. scratch: losers vectors of MOEG_LANES doubles. */
 void moeg_kernel_ray_gap(const moeg_kernel_ray *ray, double *scratch, double *gap, double *error);
+
+/* rest (stride): the integral over the nodes of density(t + offset) (l_tau - l_0) less density(t) times the same with
+ * no loser but the one that ties, and all outputs as at the crossing: formed without cancellation, for offsets up to 1.
+ * error as above; scratch: 2 losers vectors. */
+void moeg_kernel_ray_rest(const moeg_kernel_ray *ray, double *scratch, double *rest, double *error);
 
 /* The name of the instruction set picked: "avx512", "avx2" or "generic". */
 const char *moeg_kernel_name(void);

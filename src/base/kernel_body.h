@@ -335,6 +335,7 @@ static int kernel_top2(size_t K, size_t stride, const double *a, uint32_t *best,
 #include "base/kernel_mixture.h"
 #include "base/kernel_rank.h"
 #include "base/kernel_ray.h"
+#include "base/kernel_ray_rest.h"
 #include "base/kernel_sums.h"
 #define LIST_ACTIVATION(name) kernel_##name,
 #define LIST_SLOPE(name) kernel_##name##_slope,
@@ -366,4 +367,5 @@ const moeg_kernel_table MOEG_KERNEL_TABLE = {
     .softmax = kernel_softmax,
     .add_weighted = kernel_add_weighted,
     .ray_gap = kernel_ray_gap,
+    .ray_rest = kernel_ray_rest,
 };

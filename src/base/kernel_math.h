@@ -61,7 +61,7 @@ static inline double exp_lane(double x)
     return (p + 1) * scale;
 }
 
-/* exp(x) - 1 for x <= 0: where k = 0, r is x, and nothing cancels. */
+/* exp(x) - 1 for x <= 600: where k = 0, r is x, and nothing cancels. */
 static inline double expm1_lane(double x)
 {
     double scale;

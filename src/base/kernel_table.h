@@ -41,6 +41,7 @@ typedef struct moeg_kernel_table {
     void (*softmax)(size_t K, double tau, size_t stride, double *a);
     void (*add_weighted)(size_t n, const double *g, const double *f, double *y);
     void (*ray_gap)(const moeg_kernel_ray *ray, double *scratch, double *gap, double *error);
+    void (*ray_rest)(const moeg_kernel_ray *ray, double *scratch, double *rest, double *error);
 } moeg_kernel_table;
 
 /* The sets that this processor has, from the plainest (always there) to the best; NULL past the last. */

@@ -84,28 +84,37 @@ static moeg_status set_fixed(const char *function, size_t rows, size_t size, con
     return status;
 }
 
-/* The outputs of cell k: of all losers and, last, of the residual. */
+/* The outputs of cell k: of all losers, of the residual, and of the jumps. rest ((losers + 1) m d) and gram after it
+ * are scratch. */
 static moeg_status set_cell(const char *function, moeg_ray_risk *risk, size_t k, const image *experts,
-                            const image *teacher, double *rest)
+                            const image *pieces, double *rest)
 {
     const moeg_ray *ray = &risk->rays.ray[k];
     moeg_ray_outputs *out = &risk->outputs[k];
-    const size_t losers = ray->losers, rows = losers + 1, m = risk->m, r = ray->r, size = m * risk->rays.frame.d;
+    const size_t losers = ray->losers, m = risk->m, r = ray->r, size = m * risk->rays.frame.d;
+    const size_t fixed_rows = losers + 1, rows = fixed_rows + (risk->jumps ? losers : 0);
     out->value = moeg_alloc(rows, m * sizeof *out->value);
     out->weight = moeg_alloc(rows, m * r * sizeof *out->weight);
     out->along = moeg_alloc(rows, m * sizeof *out->along);
-    out->fixed = moeg_alloc(rows, rows * sizeof *out->fixed);
-    double *gram = rest + rows * size;
-    if (out->value == NULL || out->weight == NULL || out->along == NULL || out->fixed == NULL)
+    out->fixed = moeg_alloc(fixed_rows, fixed_rows * sizeof *out->fixed);
+    out->fixed_jump = moeg_alloc_zero(losers, sizeof *out->fixed_jump);
+    if (out->value == NULL || out->weight == NULL || out->along == NULL || out->fixed == NULL ||
+        out->fixed_jump == NULL)
         return moeg_fail_memory(function);
-    for (size_t i = 0; i < rows; i++) {
+    for (size_t i = 0; i < fixed_rows; i++) {
         const image *a = i == losers ? &experts[k] : &experts[i < k ? i : i + 1];
-        const image *b = i == losers ? teacher : &experts[k];
+        const image *b = i == losers ? &pieces[k] : &experts[k];
         set_row(ray, m, i, a, b, out);
         for (size_t l = 0; l < size; l++)
             rest[i * size + l] = a->rest[l] - b->rest[l];
     }
-    return set_fixed(function, rows, size, rest, gram, out->fixed, &risk->constants);
+    for (size_t i = 0; risk->jumps && i < losers; i++) {
+        const image *piece = &pieces[i < k ? i : i + 1];
+        set_row(ray, m, fixed_rows + i, piece, &pieces[k], out);
+        for (size_t l = 0; l < size; l++)
+            out->fixed_jump[i] += rest[i * size + l] * (piece->rest[l] - pieces[k].rest[l]);
+    }
+    return set_fixed(function, fixed_rows, size, rest, rest + fixed_rows * size, out->fixed, &risk->constants);
 }
 
 static const char *refuse(const moeg_moe *moe)
@@ -139,7 +148,7 @@ static moeg_status set_outputs(const char *function, const moeg_moe *moe, const 
             expert_image(frame, moeg_ray_teacher_piece(teacher, frame->logits[0].expert[k]), form, &images[K + k]);
     }
     for (size_t k = 0; k < K && status == MOEG_OK; k++)
-        status = set_cell(function, risk, k, images, &images[K + k], rest);
+        status = set_cell(function, risk, k, images, images + K, rest);
     free_images(images);
     moeg_release(form);
     moeg_release(rest);
@@ -149,7 +158,9 @@ static moeg_status set_outputs(const char *function, const moeg_moe *moe, const 
 moeg_status moeg_ray_risk_init(const char *function, const moeg_moe *moe, const moeg_teacher *teacher,
                                const moeg_law *law, moeg_ray_risk *risk, const char **refusal)
 {
-    *risk = (moeg_ray_risk){.noise = moeg_teacher_noise(teacher), .m = moeg_moe_outputs(moe)};
+    *risk = (moeg_ray_risk){.noise = moeg_teacher_noise(teacher),
+                            .m = moeg_moe_outputs(moe),
+                            .jumps = moeg_teacher_expert(teacher) == NULL};
     *refusal = refuse(moe);
     moeg_status status = MOEG_OK;
     if (*refusal == NULL)
@@ -172,6 +183,7 @@ void moeg_ray_risk_free(moeg_ray_risk *risk)
         moeg_release(risk->outputs[k].weight);
         moeg_release(risk->outputs[k].along);
         moeg_release(risk->outputs[k].fixed);
+        moeg_release(risk->outputs[k].fixed_jump);
     }
     moeg_release(risk->outputs);
     moeg_rays_free(&risk->rays);

@@ -16,17 +16,20 @@
 #include <moegeom/risk.h>
 #include <moegeom/teacher.h>
 
-/* What the rays of cell k see of the outputs: rows are those of losers j, f_j - f_k, and last the residual f_k - m; m
- * outputs each. At the crossing they are value + weight.u + along t; offset o on, + along o. */
+/* What the rays of cell k see of the outputs: rows are those of losers j, f_j - f_k, then the residual f_k - m, then,
+ * of a teacher in pieces, its jumps m_j - m_k; m outputs each. At the crossing they are value + weight.u + along t;
+ * offset o on, + along o. */
 typedef struct moeg_ray_outputs {
-    double *value, *weight, *along; /* ((losers + 1) m), ((losers + 1) m x r), ((losers + 1) m) */
-    double *fixed;                  /* ((losers + 1) x fixed outputs) */
+    double *value, *weight, *along; /* (rows m), (rows m x r), (rows m) */
+    double *fixed;                  /* ((losers + 1) x fixed outputs), of contrasts and the residual */
+    double *fixed_jump;             /* (losers) the jump's part of the contrast that does not change: <rest, rest> */
 } moeg_ray_outputs;
 
 typedef struct moeg_ray_risk {
     moeg_rays rays;
     double noise; /* of the teacher, in both risks */
     size_t m, constants;
+    int jumps;                 /* the teacher is in pieces */
     moeg_ray_outputs *outputs; /* (cells) */
 } moeg_ray_risk;
 

@@ -65,9 +65,10 @@ static void plane_has_the_digits_of_the_reference(void **state)
         s.method = MOEG_METHOD_LINE;
         assert_ok(moeg_risk_curve(p.moe, p.teacher, p.law, loss ? MOEG_MIX_LOSS : MOEG_MIX_OUTPUT, 1, &tau, &s, &hard,
                                   &soft, &gap, NULL));
-        /* Loss mixing: O(tau^2), what two sides of O(tau) leave. */
-        assert_relative(gap.value, expected, loss && whole ? fmax(1e-13, 3e-15 / tau) : 1e-13);
+        /* The reference has 17 digits, or of loss mixing without jumps those that two sides of O(tau) leave. */
+        assert_relative(gap.value, expected, loss && whole ? fmax(1e-13, 1e-16 / tau) : 1e-13);
         assert_near(gap.value, expected, gap.quad_error);
+        assert_true(gap.quad_error <= 1e-13 * (whole && loss ? tau : fabs(expected)));
         assert_near(hard.value, (double)reference_value(r, row, "L0"), 1e-13);
         assert_relative(soft.value, (double)reference_value(r, row, "Ltau"), 1e-13);
         assert_true(gap.std_error == 0 && gap.n == 1 && gap.method == MOEG_METHOD_LINE);
@@ -78,7 +79,7 @@ static void plane_has_the_digits_of_the_reference(void **state)
     free(r);
 }
 
-/* m = 0 and m of the hard model itself: the spread over lines is at most 0.80 of the gap at every temperature, and at
+/* m = 0 and m of the hard model itself: the spread over lines is at most 0.7 of the gap at every temperature, and at
  * tau = 1e-12 at most 1.15 times that at 1e-2. */
 static void spread_does_not_grow_as_tau_falls(void **state)
 {
@@ -95,11 +96,36 @@ static void spread_does_not_grow_as_tau_falls(void **state)
         make(seed, 0, &p);
         assert_ok(moeg_risk_gap(p.moe, run % 2 ? p.own : p.teacher, p.law, MOEG_MIX_OUTPUT, NT, tau, &s, gap));
         for (int t = 0; t < NT; t++) {
-            assert_true(gap[t].std_error * 64 <= 0.8 * fabs(gap[t].value));
+            assert_true(gap[t].std_error * 64 <= 0.7 * fabs(gap[t].value));
             assert_true(gap[t].quad_error <= 1e-13 * fabs(gap[t].value));
         }
         assert_true(gap[4].std_error / fabs(gap[4].value) <= 1.15 * gap[0].std_error / fabs(gap[0].value));
         assert_near(gap[4].value / tau[4], gap[3].value / tau[3], 1e-6 * fabs(gap[3].value / tau[3]));
+        unmake(&p);
+    }
+}
+
+/* Loss mixing, m = 0: the gap is O(tau^2), its error O(tau^1.5) at every temperature, though no line meets three
+ * experts within 1e-8 of a tie. */
+static void loss_mixing_keeps_its_digits(void **state)
+{
+    (void)state;
+    enum { NT = 6 };
+    const double tau[NT] = {0.3, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10};
+    for (uint64_t seed = 5; seed < 9; seed++) {
+        struct setup p;
+        moeg_estimate gap[NT];
+        moeg_sampling s = moeg_sampling_default();
+        s.method = MOEG_METHOD_LINE;
+        s.n = 4096;
+        make(seed, 0, &p);
+        assert_ok(moeg_risk_gap(p.moe, p.teacher, p.law, MOEG_MIX_LOSS, NT, tau, &s, gap));
+        for (int t = 0; t < NT; t++) {
+            const double spread = gap[t].std_error * 64 / pow(tau[t], 1.5);
+            assert_true(spread > 0.2 && spread < 1);
+            assert_near(gap[t].value, 0, 4 * gap[t].std_error + 0.1 * tau[t] * tau[t]);
+            assert_true(gap[t].quad_error <= 1e-13 * tau[t]);
+        }
         unmake(&p);
     }
 }
@@ -145,7 +171,7 @@ static moeg_status cover(uint64_t seed, void *user, moeg_estimate *estimates)
     moeg_sampling s = moeg_sampling_default();
     s.method = MOEG_METHOD_LINE;
     s.seed = seed;
-    s.n = 384;
+    s.n = 800;
     s.level = 0.9;
     s.max_threads = 1;
     return moeg_risk_curve(p->moe, p->teacher, p->law, MOEG_MIX_OUTPUT, 1, &tau, &s, &estimates[1], NULL, estimates,
@@ -261,6 +287,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plane_has_the_digits_of_the_reference),
         cmocka_unit_test(spread_does_not_grow_as_tau_falls),
+        cmocka_unit_test(loss_mixing_keeps_its_digits),
         cmocka_unit_test(lines_agree_with_sampling),
         cmocka_unit_test(error_bars_are_right),
         cmocka_unit_test(what_has_no_rays_says_so),

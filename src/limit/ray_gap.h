@@ -1,0 +1,52 @@
+/* The values of a line (ray_risk.h): hard risk, gaps and soft risks, and the leading term of the gap on either side of
+ * an interface [theory: star directions]. */
+#ifndef MOEG_LIMIT_RAY_GAP_H
+#define MOEG_LIMIT_RAY_GAP_H
+
+#include "limit/ray_risk.h"
+
+/* Which values, in this order: hard (1), lead (1), gaps (ntau), soft risks (ntau), felt (ntau), control (1).
+ *
+ * As tau -> 0 the gap of a line is tau (lead + control): the control has mean 0, because the two sides of an interface
+ * cancel in it. Small temperatures, those that no ray feels farther than 1 from its crossing, have their gap in parts,
+ * tau (rest + lead + control), and the value is rest + lead, or, of remainders, rest alone. Of other temperatures it is
+ * the gap in units of min(tau, 1), or, of remainders, gap/tau - lead - control. How much of a rest is seen is told by
+ * felt, the sum of exp(-lag_j slope_j/tau) of losers that do not tie: few lines meet where three experts nearly tie,
+ * and what happens there is as large as the rest of the rest; it is 1 for other temperatures. */
+typedef struct moeg_ray_gap {
+    const moeg_ray_risk *risk;
+    moeg_mixing mixing;
+    int with_hard; /* hard and soft risks */
+    int with_lead; /* the leading term, and remainders for gaps */
+    int with_felt;
+    int with_control;
+    size_t ntau;
+    const double *tau;
+} moeg_ray_gap;
+
+size_t moeg_ray_gap_count(const moeg_ray_gap *gap);
+
+/* The largest small temperature. */
+double moeg_ray_gap_small(const moeg_ray_gap *gap);
+
+/* The unit of the gap of a temperature. */
+double moeg_ray_gap_unit(const moeg_ray_gap *gap, double tau);
+
+/* For moeg_ray_quantity, self being a moeg_ray_gap. */
+size_t moeg_ray_gap_workspace(const void *self, const moeg_ray *ray, size_t stride);
+void moeg_ray_gap_evaluate(const void *self, const moeg_ray *ray, const moeg_ray_block *block, double *scratch,
+                           double *values, double *errors);
+
+/* What a block knows of the outputs at its crossings. */
+typedef struct moeg_ray_crossing {
+    double *outputs;                                     /* (rows m x stride) of moeg_ray_outputs */
+    double *number;                                      /* (stride) of the loser that ties, as a double */
+    double *tied;                                        /* (m + constants x stride) its contrast */
+    double *lead, *lead_error, *control, *control_error; /* (stride) each */
+} moeg_ray_crossing;
+
+/* The leading term from the outputs, and number and tied on the way (ray_lead.c). */
+void moeg_ray_lead(const moeg_ray_risk *risk, moeg_mixing mixing, const moeg_ray *ray, const moeg_ray_block *block,
+                   moeg_ray_crossing *at);
+
+#endif
