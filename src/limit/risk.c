@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "limit/check.h"
 #include "limit/line.h"
+#include "limit/nodes.h"
 #include "limit/ray_risk.h"
 #include "limit/risk_result.h"
 #include "model/model.h"
@@ -42,6 +43,26 @@ static moeg_status run_line(const char *function, const moeg_line_risk *risk, mo
     return status;
 }
 
+/* Any lines, where rays are not for the problem. */
+static moeg_status run_lines(const char *function, const char *refusal, const moeg_moe *moe,
+                             const moeg_teacher *teacher, const moeg_law *law, moeg_mixing mixing, size_t ntau,
+                             const double *tau, const moeg_sampling *s, moeg_estimate *hard, moeg_estimate *soft,
+                             moeg_estimate *gap, double *gap_covariance)
+{
+    moeg_nodes nodes;
+    const char *why;
+    moeg_status status = moeg_nodes_init(function, moe, teacher, law, &nodes, &why);
+    if (status != MOEG_OK)
+        return status;
+    if (why != NULL)
+        status = moeg_fail(MOEG_EUNSUPPORTED, "%s: method line does not apply: %s (nor do many lines: %s)", function,
+                           refusal, why);
+    else
+        status = moeg_nodes_risk_curve(function, &nodes, mixing, ntau, tau, s, hard, soft, gap, gap_covariance);
+    moeg_nodes_free(&nodes);
+    return status;
+}
+
 /* LINE by name, where more than one line is needed; `refusal` says why one is not enough. */
 static moeg_status run_rays(const char *function, const char *refusal, const moeg_moe *moe, const moeg_teacher *teacher,
                             const moeg_law *law, moeg_mixing mixing, size_t ntau, const double *tau,
@@ -54,8 +75,7 @@ static moeg_status run_rays(const char *function, const char *refusal, const moe
     if (status != MOEG_OK)
         return status;
     if (why != NULL)
-        status = moeg_fail(MOEG_EUNSUPPORTED, "%s: method line does not apply: %s (nor do many lines: %s)", function,
-                           refusal, why);
+        status = run_lines(function, refusal, moe, teacher, law, mixing, ntau, tau, s, hard, soft, gap, gap_covariance);
     else
         status = moeg_ray_risk_curve(function, &risk, mixing, ntau, tau, s, hard, soft, gap, gap_covariance);
     moeg_ray_risk_free(&risk);

@@ -262,7 +262,7 @@ static moeg_teacher *teacher_on(moeg_router *router, moeg_gate gate, moeg_expert
     return teacher;
 }
 
-/* No line, and why; AUTO samples. Takes the teacher. */
+/* Not the one line, and why; AUTO samples. Takes the teacher. */
 static void check_refused(const struct problem *p, moeg_teacher *teacher, const char *text)
 {
     moeg_sampling line = line_options(), any = moeg_sampling_default();
@@ -270,7 +270,6 @@ static void check_refused(const struct problem *p, moeg_teacher *teacher, const 
     moeg_leading leading = {.coefficient = 42};
     const double tau = 0.3;
     any.n = 1000;
-    assert_status(moeg_risk_gap(p->moe, teacher, p->law, MOEG_MIX_OUTPUT, 1, &tau, &line, &e), MOEG_EUNSUPPORTED, text);
     assert_status(moeg_risk_derivative(p->moe, teacher, p->law, MOEG_MIX_OUTPUT, 1, &tau, &line, &e), MOEG_EUNSUPPORTED,
                   text);
     assert_status(moeg_leading_term(p->moe, teacher, p->law, MOEG_MIX_OUTPUT, &leading), MOEG_EUNSUPPORTED, text);

@@ -218,16 +218,9 @@ static void errors_of_the_line(void **state)
     problem_make(&p, 1, 2, 2, 1);
     assert_true(fail_every_allocation(allocating, &p) >= 4);
     problem_free(&p);
-    problem_make(&p, 1, 3, 2, 1);
     const double tau = 0.3;
     const moeg_sampling s = line_options();
     moeg_estimate gap = {.value = 42};
-    moeg_teacher *soft;
-    assert_ok(moeg_teacher_moe_create(&soft, p.moe, 0.2));
-    assert_status(moeg_risk_gap(p.moe, soft, p.law, MOEG_MIX_OUTPUT, 1, &tau, &s, &gap), MOEG_EUNSUPPORTED,
-                  "more than two experts (nor do many lines: the teacher is soft)");
-    moeg_teacher_free(soft);
-    problem_free(&p);
     problem_make(&p, 1, 2, 2, 1);
     moeg_law *rows;
     assert_ok(moeg_law_empirical_create(&rows, 3, 2, p.W, NULL));

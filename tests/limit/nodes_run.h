@@ -1,0 +1,32 @@
+/* General lines, also where the library has faster ones. */
+#ifndef MOEG_TESTS_LIMIT_NODES_RUN_H
+#define MOEG_TESTS_LIMIT_NODES_RUN_H
+
+#include "limit/lines.h"
+#include "limit/nodes.h"
+
+static inline moeg_status nodes_curve(const struct problem *p, moeg_mixing mixing, size_t ntau, const double *tau,
+                                      const moeg_sampling *s, moeg_estimate *hard, moeg_estimate *soft,
+                                      moeg_estimate *gap, double *covariance)
+{
+    moeg_nodes nodes;
+    const char *refusal;
+    moeg_status status = moeg_nodes_init("test", p->moe, p->teacher, p->law, &nodes, &refusal);
+    if (status != MOEG_OK)
+        return status;
+    assert_null(refusal);
+    status = moeg_nodes_risk_curve("test", &nodes, mixing, ntau, tau, s, hard, soft, gap, covariance);
+    moeg_nodes_free(&nodes);
+    return status;
+}
+
+static inline struct answer nodes_answer(const struct problem *p, moeg_mixing mixing, double tau)
+{
+    const moeg_sampling s = line_options();
+    struct answer a = {.slope = {.value = 0}};
+    assert_ok(nodes_curve(p, mixing, 1, &tau, &s, &a.hard, &a.soft, &a.gap, NULL));
+    assert_true(a.gap.n == 1 && a.gap.std_error == 0 && a.gap.method == MOEG_METHOD_LINE);
+    return a;
+}
+
+#endif
