@@ -2,14 +2,17 @@
  *
  * Two experts: s = a_1 - a_2 is normal, so that BM(w) = P(|s| <= w) is a difference of two normal distribution
  * functions and its slope 2 p_s(0). Five experts in the plane: the gaps of order r and the top-k gap, whose constants
- * are integrals over lines and points where experts tie. Sampling must agree with each. */
+ * are integrals over lines and points where experts tie. Sampling must agree with each. Or a router of the user's own,
+ * or one drawn by the seed: by lines, down to widths that no sampled row is in. */
 #include "support/nearties.h"
+#include "support/routed.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 typedef struct setting {
     const char *csv, *plot;
+    routed_options routed;
     grid w;
     moeg_sampling s;
     uint64_t k, r;
@@ -19,19 +22,28 @@ typedef struct setting {
 static setting read_setting(int argc, char **argv)
 {
     setting o = {.s = moeg_sampling_default()};
-    o.s.n = 1 << 20;
     const option_spec options[] = {
         {"k", OPTION_COUNT, &o.k, "K", "of five experts the top-k gap, ranks K and K + 1 (not: two experts)",
          &o.k_given},
         {"r", OPTION_COUNT, &o.r, "R", "of five experts the gap of order R, ranks 1 and R + 1", &o.r_given},
-        {"w", OPTION_GRID, &o.w, "LO:HI:COUNT", "widths, a geometric grid (1e-6:10:29)", NULL},
+        {"router", OPTION_TEXT, &o.routed.router, "FILE",
+         "in place of these experts: affine router, .npy or headerless .csv, a row for each, weights then bias", NULL},
+        {"mean", OPTION_TEXT, &o.routed.mean, "FILE", "of the Gaussian law under the router, d numbers (0)", NULL},
+        {"cov", OPTION_TEXT, &o.routed.cov, "FILE", "its covariance, d x d numbers (the identity)", NULL},
+        {"K", OPTION_COUNT, &o.routed.K, "K", "in place of a file: experts of a router drawn by the seed (8)", NULL},
+        {"d", OPTION_COUNT, &o.routed.d, "D", "its dimension; its entries are N(0, 1/d) (32)", NULL},
+        {"w", OPTION_GRID, &o.w, "LO:HI:COUNT", "widths, a geometric grid (1e-6:10:29; of a router 1e-12:1:25)", NULL},
         {"method", OPTION_METHOD, &o.s.method, "METHOD",
-         "what the columns mass, lo and hi hold: auto or line (exact, of two experts), mc (sampling)", NULL},
-        {"n", OPTION_COUNT, &o.s.n, "N", "rows sampled (1048576; with --quick 131072)", &o.n_given},
+         "what the columns mass, lo and hi hold: auto or line (exact of two experts, of a router by lines), mc "
+         "(sampling)",
+         NULL},
+        {"n", OPTION_COUNT, &o.s.n, "N",
+         "rows sampled (1048576; with --quick 131072); of a router lines too (65536; 8192)", &o.n_given},
         {"seed", OPTION_SEED, &o.s.seed, "SEED", "seed of the sampling (1)", NULL},
         {"threads", OPTION_THREADS, &o.s.max_threads, "T", "threads, 0: as OpenMP decides (0); changes no digit", NULL},
         {"quick", OPTION_FLAG, &o.quick, NULL, "fewer widths and rows, unless given", NULL},
-        {"csv", OPTION_TEXT, &o.csv, "FILE", "write w,mass,lo,hi,leading,pairwise (-: stdout)", NULL},
+        {"csv", OPTION_TEXT, &o.csv, "FILE",
+         "write w,mass,lo,hi,leading,pairwise (router: w,mass,std_error,lo,hi,leading,bound) (-: stdout)", NULL},
         {"plot", OPTION_TEXT, &o.plot, "FILE.svg", "draw the curves with gnuplot", NULL},
         {NULL, OPTION_FLAG, NULL, NULL, NULL, NULL},
     };
@@ -41,14 +53,16 @@ static setting read_setting(int argc, char **argv)
                  options);
     if (o.k_given && o.r_given)
         die("--k, --r: expected at most one of them, got both");
-    if ((o.k_given || o.r_given) && o.s.method == MOEG_METHOD_LINE)
+    const int own = routed_asked(&o.routed);
+    if ((o.k_given || o.r_given) && !own && o.s.method == MOEG_METHOD_LINE)
         die("--method: expected auto or mc with --k or --r, got \"line\": only two experts have a closed form");
     if (o.w.count == 0)
-        o.w = (grid){1e-6, 10, o.quick ? 15 : 29};
-    if (o.quick && !o.n_given)
-        o.s.n = 1 << 17;
+        o.w = own ? (grid){1e-12, 1, o.quick ? 13 : 25} : (grid){1e-6, 10, o.quick ? 15 : 29};
+    if (!o.n_given)
+        o.s.n = own ? (o.quick ? 1 << 13 : 1 << 16) : (o.quick ? 1 << 17 : 1 << 20);
     plot_require(o.plot);
     output_distinct("csv", o.csv, "plot", o.plot);
+    routed_distinct(&o.routed, o.csv, o.plot);
     return o;
 }
 
@@ -114,9 +128,26 @@ static void write_csv(const nearties *c, const setting *o)
     table_free(t);
 }
 
+static int measure_routed(const setting *o)
+{
+    routed r = routed_read(&o->routed, o->s.seed);
+    if (o->k >= r.K || o->r >= r.K)
+        die("--%c: expected at most %zu of %zu experts, got %llu", o->k_given ? 'k' : 'r', r.K - 1, r.K,
+            (unsigned long long)(o->k_given ? o->k : o->r));
+    const moeg_gap gap = o->k_given   ? moeg_gap_top((size_t)o->k)
+                         : o->r_given ? moeg_gap_order((size_t)o->r)
+                                      : moeg_gap_margin();
+    routed_curve c = routed_mass(&r, gap, o->r_given ? (int)o->r : 1, o->w, &o->s);
+    const int status = routed_report(&r, &c, &o->s, o->csv, o->plot);
+    routed_free(&r);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     const setting o = read_setting(argc, argv);
+    if (routed_asked(&o.routed))
+        return measure_routed(&o);
     FILE *out = report_stream(o.csv);
     const nearties_problem problem = o.k_given   ? nearties_five_top(o.k)
                                      : o.r_given ? nearties_five_order(o.r)

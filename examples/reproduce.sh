@@ -16,10 +16,12 @@ tau_scaling_power5|tau_scaling --family power5|The same for α = 1/5: near ties 
 tau_scaling_power_half|tau_scaling --family power1/2|The same for α = 2, by a density that vanishes at the tie.
 tau_scaling_rayleigh|tau_scaling --family rayleigh|The same for α = 2, by another density: only exponent and constant matter.
 tau_scaling_bounded|tau_scaling --family bounded|Where the margin is bounded below, cooling costs an exponentially small gap.
+tau_scaling_lines|tau_scaling --K 8 --d 32 --experts affine|Eight experts in 32 dimensions: on lines the gap is measured down to any temperature, where as many sampled rows lose it.
 boundary_mass|boundary_mass|The probability of a near tie is linear in its width, with the slope of the coarea formula.
 boundary_mass_five|boundary_mass --r 1|The same of five experts, far below the papers’ pairwise bound.
 boundary_mass_order2|boundary_mass --r 2|Three experts nearly tie with a probability that is quadratic in the width.
 boundary_mass_top3|boundary_mass --k 3|The gap that decides which three experts are active: linear again, with the constant of its own interfaces.
+boundary_mass_lines|boundary_mass --K 8 --d 32|The near ties of eight experts in 32 dimensions, on lines, down to any width.
 cooling_diamonds|cooling_report --data examples/data/diamonds.csv --target price --log carat,price --standardize --centroids 8|On the prices of diamonds: margins, boundary mass, its exponent, and the gap at each temperature.
 cooling_diabetes|cooling_report --data examples/data/diabetes.csv --target progression --standardize --centroids 4|On the progression of diabetes: the same, with few rows.
 cooling_holdout|cooling_report --data examples/data/diabetes.csv --target progression --standardize --centroids 4 --holdout 0.3 --gate subset --k 2|The same measured on rows held out, with the two best experts of each row.

@@ -2,7 +2,9 @@
  *
  * Two experts f = +1 and -1, teacher Y = 0.2, and a logit difference s = a_1 - a_2 of a law with a known margin
  * exponent alpha, P(|s| <= t) ~ C t^alpha: the leading term is -4 C Gamma(alpha + 1) eta(alpha - 1) tau^alpha, for s ~
- * N(0, 1) -1.595769 tau; and where |s| > Delta_0, it is exponentially small. */
+ * N(0, 1) -1.595769 tau; and where |s| > Delta_0, it is exponentially small. Or any number of experts on a router of
+ * the user's own, or one drawn by the seed: by lines, down to temperatures that no sampled row feels. */
+#include "support/routed.h"
 #include "support/scaling.h"
 
 #include <math.h>
@@ -12,6 +14,7 @@ enum { D = 3, K = 2 };
 
 typedef struct setting {
     const char *family, *csv, *plot;
+    routed_options routed;
     grid tau;
     moeg_sampling s;
     int quick, n_given;
@@ -26,20 +29,32 @@ typedef struct problem {
 
 static setting read_setting(int argc, char **argv)
 {
-    setting o = {.family = "affine", .s = moeg_sampling_default()};
-    o.s.n = 1 << 20;
+    setting o = {.s = moeg_sampling_default()};
     const option_spec options[] = {
         {"family", OPTION_TEXT, &o.family, "NAME",
          "affine (the default), power2, power3, power5, power1/2, rayleigh or bounded", NULL},
-        {"tau", OPTION_GRID, &o.tau, "LO:HI:COUNT", "temperatures, a geometric grid (1e-6:1:25; of bounded 1e-3:1:25)",
+        {"router", OPTION_TEXT, &o.routed.router, "FILE",
+         "in place of a family: affine router, .npy or headerless .csv, a row for each expert, weights then bias",
          NULL},
+        {"mean", OPTION_TEXT, &o.routed.mean, "FILE", "of the Gaussian law under the router, d numbers (0)", NULL},
+        {"cov", OPTION_TEXT, &o.routed.cov, "FILE", "its covariance, d x d numbers (the identity)", NULL},
+        {"K", OPTION_COUNT, &o.routed.K, "K", "in place of a file: experts of a router drawn by the seed (8)", NULL},
+        {"d", OPTION_COUNT, &o.routed.d, "D", "its dimension; its entries are N(0, 1/d) (32)", NULL},
+        {"experts", OPTION_TEXT, &o.routed.experts, "KIND",
+         "scalar experts on a router, drawn by the seed: constant, affine or mlp (affine)", NULL},
+        {"tau", OPTION_GRID, &o.tau, "LO:HI:COUNT",
+         "temperatures, a geometric grid (1e-6:1:25; of bounded 1e-3:1:25; of a router 1e-12:1:25)", NULL},
         {"method", OPTION_METHOD, &o.s.method, "METHOD",
-         "what the columns gap and std_error hold: auto or line (quadrature), mc (sampling)", NULL},
-        {"n", OPTION_COUNT, &o.s.n, "N", "rows sampled (1048576; with --quick 131072)", &o.n_given},
+         "what the columns of the gap hold: auto or line (quadrature, of a router by lines), mc (sampling)", NULL},
+        {"n", OPTION_COUNT, &o.s.n, "N",
+         "rows sampled (1048576; with --quick 131072); of a router lines too (65536; 8192)", &o.n_given},
         {"seed", OPTION_SEED, &o.s.seed, "SEED", "seed of the sampling (1)", NULL},
         {"threads", OPTION_THREADS, &o.s.max_threads, "T", "threads, 0: as OpenMP decides (0); changes no digit", NULL},
         {"quick", OPTION_FLAG, &o.quick, NULL, "fewer temperatures and rows, unless given", NULL},
-        {"csv", OPTION_TEXT, &o.csv, "FILE", "write family,alpha,tau,gap,std_error,leading,bound (-: stdout)", NULL},
+        {"csv", OPTION_TEXT, &o.csv, "FILE",
+         "write family,alpha,tau,gap,std_error,leading,bound (router: tau,gap,std_error,lo,hi,leading,bound) (-: "
+         "stdout)",
+         NULL},
         {"plot", OPTION_TEXT, &o.plot, "FILE.svg", "draw the curves with gnuplot", NULL},
         {NULL, OPTION_FLAG, NULL, NULL, NULL, NULL},
     };
@@ -47,13 +62,19 @@ static setting read_setting(int argc, char **argv)
                  "The gap between soft and hard routing is O(tau^alpha): measured, its exact leading term, and its "
                  "certified bound.",
                  options);
+    const int own = routed_asked(&o.routed);
+    if (own && o.family != NULL)
+        die("--family: expected without a router, got \"%s\" with one", o.family);
+    if (o.family == NULL)
+        o.family = "affine";
     const scaling_family *family = scaling_find(o.family);
     if (o.tau.count == 0)
-        o.tau = (grid){family->lowest, 1, o.quick ? 13 : 25};
-    if (o.quick && !o.n_given)
-        o.s.n = 1 << 17;
+        o.tau = (grid){own ? 1e-12 : family->lowest, 1, o.quick ? 13 : 25};
+    if (!o.n_given)
+        o.s.n = own ? (o.quick ? 1 << 13 : 1 << 16) : (o.quick ? 1 << 17 : 1 << 20);
     plot_require(o.plot);
     output_distinct("csv", o.csv, "plot", o.plot);
+    routed_distinct(&o.routed, o.csv, o.plot);
     return o;
 }
 
@@ -189,9 +210,20 @@ static void write_csv(const scaling *c, const setting *o)
     table_free(t);
 }
 
+static int measure_routed(const setting *o)
+{
+    routed r = routed_read(&o->routed, o->s.seed);
+    routed_curve c = routed_gap(&r, o->routed.experts, o->tau, &o->s);
+    const int status = routed_report(&r, &c, &o->s, o->csv, o->plot);
+    routed_free(&r);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     const setting o = read_setting(argc, argv);
+    if (routed_asked(&o.routed))
+        return measure_routed(&o);
     FILE *out = report_stream(o.csv);
     problem p = make_problem(scaling_find(o.family));
     scaling c = measure(&p, &o);

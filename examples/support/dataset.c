@@ -1,77 +1,10 @@
 #include "dataset.h"
 
+#include "matrix.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A matrix with a name for each column. */
-typedef struct matrix {
-    size_t rows, cols;
-    double *values;
-    char **names;
-    int named; /* whether the names are the file's own */
-} matrix;
-
-static char *copy_text(const char *text)
-{
-    char *copy = allocate(strlen(text) + 1, 1);
-    return strcpy(copy, text);
-}
-
-static matrix copy_matrix(size_t rows, size_t cols, const double *values, char *const *names)
-{
-    matrix m = {.rows = rows, .cols = cols, .named = names != NULL};
-    m.values = allocate(rows * cols, sizeof(double));
-    memcpy(m.values, values, rows * cols * sizeof(double));
-    m.names = allocate(cols, sizeof(char *));
-    for (size_t j = 0; j < cols; j++) {
-        char number[32];
-        snprintf(number, sizeof number, "c%zu", j);
-        m.names[j] = copy_text(names != NULL ? names[j] : number);
-    }
-    return m;
-}
-
-static void free_matrix(matrix *m)
-{
-    for (size_t j = 0; j < m->cols; j++)
-        free(m->names[j]);
-    free(m->names);
-    free(m->values);
-}
-
-static matrix read_matrix(const char *option, const char *path)
-{
-    const size_t length = strlen(path);
-    matrix m;
-    if (length >= 4 && strcmp(path + length - 4, ".npy") == 0) {
-        moeg_array array;
-        if (moeg_npy_read(path, &array) != MOEG_OK)
-            die("--%s: %s", option, moeg_last_error());
-        if (array.dims != 2 || array.size == 0)
-            die("--%s: expected a matrix with rows and columns in \"%s\", got an array of %zu dimensions and %zu "
-                "values",
-                option, path, array.dims, array.size);
-        m = copy_matrix(array.shape[0], array.shape[1], array.values, NULL);
-        moeg_array_free(&array);
-    } else {
-        moeg_table csv;
-        if (moeg_csv_read(path, &csv) != MOEG_OK)
-            die("--%s: %s", option, moeg_last_error());
-        m = copy_matrix(csv.rows, csv.cols, csv.values, csv.names);
-        moeg_table_free(&csv);
-    }
-    return m;
-}
-
-static void require_finite(const matrix *m, const char *option, const char *path)
-{
-    for (size_t i = 0; i < m->rows; i++)
-        for (size_t j = 0; j < m->cols; j++)
-            if (!isfinite(m->values[i * m->cols + j]))
-                die("--%s: expected finite numbers in \"%s\", got %g in row %zu of column %s", option, path,
-                    m->values[i * m->cols + j], i + 1, m->names[j]);
-}
 
 /* The column of that name (its first `length` characters). */
 static size_t find_column(const matrix *m, const char *option, const char *name, size_t length)
@@ -245,8 +178,8 @@ static void fill(const matrix *m, const struct drawn *rows, size_t target, size_
 
 dataset dataset_read(const dataset_options *o)
 {
-    matrix m = read_matrix("data", o->path);
-    require_finite(&m, "data", o->path);
+    matrix m = matrix_read("data", o->path);
+    matrix_require_finite(&m, "data", o->path);
     take_logs(&m, o->logs);
     const size_t target = o->target != NULL ? find_column(&m, "target", o->target, strlen(o->target)) : m.cols;
     const size_t weights = o->weights != NULL ? find_column(&m, "weights", o->weights, strlen(o->weights)) : m.cols;
@@ -278,7 +211,7 @@ dataset dataset_read(const dataset_options *o)
             centre_column(&data, at++);
     }
     free(rows);
-    free_matrix(&m);
+    matrix_free(&m);
     return data;
 }
 
@@ -293,15 +226,10 @@ void dataset_free(dataset *data)
 
 moeg_router *router_read(const char *path, size_t d, const double *mean)
 {
-    matrix m = read_matrix("router", path);
-    if (m.named)
-        die("--router: expected no header in \"%s\", got the column names %s, …", path, m.names[0]);
+    matrix m = matrix_read_router(path);
     if (m.cols != d + 1)
         die("--router: expected rows of %zu numbers in \"%s\" (%zu weights, then the bias), got rows of %zu", d + 1,
             path, d, m.cols);
-    if (m.rows < 2)
-        die("--router: expected at least 2 rows in \"%s\", one for each expert, got %zu", path, m.rows);
-    require_finite(&m, "router", path);
     double *W = allocate(m.rows * d, sizeof *W), *b = allocate(m.rows, sizeof *b);
     for (size_t k = 0; k < m.rows; k++) {
         memcpy(W + k * d, m.values + k * m.cols, d * sizeof *W);
@@ -319,6 +247,6 @@ moeg_router *router_read(const char *path, size_t d, const double *mean)
         die("--router: %s, in \"%s\"", moeg_last_error(), path);
     free(W);
     free(b);
-    free_matrix(&m);
+    matrix_free(&m);
     return router;
 }

@@ -127,6 +127,38 @@ done
 refuses '--family: expected affine, power2, power3, power5, power1/2, rayleigh or bounded, got "mlp"' tau_scaling \
     --family mlp
 
+# Routers of one's own.
+printf '1,0.5,0.1\n-0.7,1,0\n0.2,-1.1,-0.3\n' >three.csv
+printf '0.3,-0.2\n' >mean.csv
+printf '1.1,0.3\n0.3,0.7\n' >cov.csv
+printf '1,2\n2,1\n' >indefinite.csv
+printf '1,2,3\n' >wide.csv
+printf 'p,q\n1,2\n' >named.csv
+printf '1,inf\n2,3\n' >infinite.csv
+for name in tau_scaling boundary_mass; do
+    refuses '--K, --d: expected without --router, whose file has its own' $name --router three.csv --K 3
+    refuses '--K: expected at least 2 experts, got 1' $name --K 1
+    refuses '--K: expected a whole number, at least 1' $name --K 0
+    refuses '--K, --d: expected at most 4096 experts in 65536 dimensions, got 8 in 65537' $name --d 65537
+    refuses '--router: ' $name --router missing.csv
+    refuses '--router: expected no header in "named.csv"' $name --router named.csv
+    refuses '--router: expected at least 2 rows in "wide.csv", one for each expert, got 1' $name --router wide.csv
+    refuses '--router: expected finite numbers in "infinite.csv", got inf in row 1 of column c1' $name \
+        --router infinite.csv
+    refuses '--mean: expected 1 x 2 numbers in "wide.csv", got 1 x 3' $name --router three.csv --mean wide.csv
+    refuses '--mean: expected finite numbers in "infinite.csv", got inf' $name --router three.csv --mean infinite.csv
+    refuses '--mean: expected no header in "named.csv"' $name --router three.csv --mean named.csv
+    refuses '--cov: expected 2 x 2 numbers in "mean.csv", got 1 x 2' $name --router three.csv --cov mean.csv
+    refuses '--cov: law_gaussian: covariance must be positive semidefinite' $name --router three.csv --cov indefinite.csv
+    refuses '--csv: expected a file other than that of --router' $name --router three.csv --csv three.csv
+    refuses '--csv: expected a file other than that of --mean' $name --router three.csv --mean mean.csv --csv mean.csv
+    refuses '--csv: expected a file other than that of --cov' $name --router three.csv --cov cov.csv --csv cov.csv
+done
+refuses '--experts: expected constant, affine or mlp, got "linear"' tau_scaling --experts linear
+refuses '--family: expected without a router, got "affine" with one' tau_scaling --family affine --K 3
+refuses '--k: expected at most 2 of 3 experts, got 3' boundary_mass --router three.csv --k 3
+refuses '--r: expected at most 2 of 3 experts, got 7' boundary_mass --router three.csv --r 7
+
 # What cooling_report is told to read.
 printf 'a,b,y\n1,5,2\n2,5,3\n4,5,-1\n4,5,7\n' >some.csv
 printf '1,2,0\n3,4,0\n' >router.csv
@@ -335,6 +367,42 @@ grep -q '^bounded,inf,' bounded.csv || complain 'alpha of a bounded margin'
 csv bounded.csv tau_scaling --quick --family bounded --tau 1e-4:1e-2:3
 sed -n 2p bounded.csv | grep -q '^bounded,inf,1e-04,,0,,\|^bounded,inf,0.0001,,0,,' || complain 'a gap of e^-5000 should be blank'
 
+# Routers of one's own: by lines and sampled, the same bits at any number of threads, and 12 decades.
+routed() {
+    name=$1
+    shift
+    agrees $name --quick "$@"
+    csv line.csv $name --n 3000 "$@" --quick
+    rows line.csv 13
+    csv again.csv $name --n 3000 "$@" --quick --threads 3
+    same line.csv again.csv
+    csv again.csv $name --n 3000 "$@" --quick --method line
+    same line.csv again.csv
+    csv sampled.csv $name --n 3000 "$@" --quick --method mc
+    differ line.csv sampled.csv
+    awk -F, 'NR == 2 { first = $2 / $1 } NR == 8 { if (first == 0 || ($2 / $1 / first - 1) ^ 2 > 1e-4) exit 1 }' line.csv ||
+        { cp line.csv out; complain "$name $*: not linear from 1e-12 to 1e-6"; }
+}
+routed tau_scaling --router three.csv --mean mean.csv --cov cov.csv
+routed tau_scaling --K 4 --d 6 --experts constant --seed 3
+routed boundary_mass --router three.csv --mean mean.csv --cov cov.csv
+routed boundary_mass --K 5 --d 9
+csv other.csv boundary_mass --n 3000 --K 5 --d 9 --quick --seed 2
+differ line.csv other.csv
+head -n 1 line.csv | grep -q -x 'w,mass,std_error,lo,hi,leading,bound' || complain 'header of boundary_mass of a router'
+# Two experts: one line, and the closed form of the constant.
+csv two.csv tau_scaling --K 2 --d 3 --quick
+sed -n 2p two.csv | awk -F, '{ off = $2 / $6 - 1; exit !($3 == 0 && off < 1e-9 && off > -1e-9) }' ||
+    complain 'a gap of two experts is not its leading term at 1e-12'
+csv two.csv boundary_mass --K 2 --d 3 --quick
+sed -n 2p two.csv | awk -F, '{ off = $2 / $6 - 1; exit !($3 == 0 && off < 1e-9 && off > -1e-9) }' ||
+    complain 'a mass of two experts is not its leading term at 1e-12'
+# Vectors lie or stand, and files are of either kind.
+printf '0.3\n-0.2\n' >standing.csv
+csv line.csv boundary_mass --router three.csv --mean mean.csv --quick --n 1000
+csv again.csv boundary_mass --router three.csv --mean standing.csv --quick --n 1000
+same line.csv again.csv
+
 csv four.csv $diabetes --centroids 4
 rows four.csv 11
 for threads in 1 2 5; do
@@ -364,7 +432,8 @@ if command -v gnuplot >/dev/null; then
         complain 'a gnuplot that fails'
     refuses 'cannot write "nowhere/x.svg": No such file' boundary_mass --n 100 --plot nowhere/x.svg
     mkdir "it's a plot"
-    for run in 'tau_scaling --quick' 'boundary_mass --quick' 'boundary_mass --quick --r 2' "$diabetes --centroids 4" \
+    for run in 'tau_scaling --quick' 'boundary_mass --quick' 'boundary_mass --quick --r 2' \
+        'tau_scaling --quick --K 4' 'boundary_mass --quick --K 4' "$diabetes --centroids 4" \
         "cooling_report --data $data/diabetes.csv --target none --centroids 4 --quick"; do
         rm -f "it's a plot/"*
         "$programs/"$run --plot "it's a plot/x_1.svg" >out 2>err || complain "$run --plot"

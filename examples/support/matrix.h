@@ -1,0 +1,27 @@
+/* Matrices in .npy and CSV files. */
+#ifndef EXAMPLE_MATRIX_H
+#define EXAMPLE_MATRIX_H
+
+#include "example.h"
+
+/* A matrix with a name for each column. */
+typedef struct matrix {
+    size_t rows, cols;
+    double *values;
+    char **names;
+    int named; /* whether the names are the file's own */
+} matrix;
+
+/* Reads the file of an option; columns without names are called c0, c1, …. What does not fit ends the program. */
+matrix matrix_read(const char *option, const char *path);
+void matrix_free(matrix *m);
+
+void matrix_require_finite(const matrix *m, const char *option, const char *path);
+
+/* No names in the first row of the file. */
+void matrix_require_bare(const matrix *m, const char *option, const char *path);
+
+/* A router's file: a row of finite numbers for each of at least two experts, weights, then the bias. */
+matrix matrix_read_router(const char *path);
+
+#endif

@@ -1,0 +1,60 @@
+/* Any affine router under a Gaussian law, from files or drawn by a seed: gaps and near ties by lines and by sampling.
+ */
+#ifndef EXAMPLE_ROUTED_H
+#define EXAMPLE_ROUTED_H
+
+#include "example.h"
+
+typedef struct routed_options {
+    const char *router, *mean, *cov, *experts; /* files, and the kind of the experts; NULL: not given */
+    uint64_t K, d;                             /* 0: not given */
+} routed_options;
+
+/* Whether any of the options was given. */
+int routed_asked(const routed_options *o);
+
+/* Fails if an output is one of the files. */
+void routed_distinct(const routed_options *o, const char *csv, const char *svg);
+
+/* X ~ N(mean, covariance), logits W x + b. */
+typedef struct routed {
+    size_t K, d;
+    double *W, *b; /* (K x d), (K) */
+    moeg_law *law;
+    moeg_router *router;
+    char text[256];
+} routed;
+
+/* Reads the files; what was not given is drawn by the seed, rows of W with entries N(0, 1/d) and no bias, or the
+ * standard normal law. Anything that does not fit ends the program. */
+routed routed_read(const routed_options *o, uint64_t seed);
+void routed_free(routed *r);
+
+/* P(margin <= t) <= C t for every t <= t0, or no tie at all below t0: the sum over the pairs of experts. Status as
+ * moeg_bound_margin_condition(). */
+moeg_status routed_condition(const routed *r, moeg_margin_condition *condition);
+
+/* A curve over x (tau or w), by both methods. */
+typedef struct routed_curve {
+    const char *name, *variable; /* of what is measured: gap or mass; of x: tau or w */
+    size_t n;
+    double *x;
+    moeg_estimate *line, *sampled; /* (n), each 99.9 % for all together; line is NULL where no lines are to be had */
+    double *covariance;            /* (n x n) of line, or NULL */
+    char reason[256];              /* why not */
+    int power;                     /* of x as x -> 0 */
+    double constant;               /* of the leading term; NaN: not known */
+    double *bound;                 /* infinite: none is known */
+    double small;                  /* below this x the leading term is near */
+} routed_curve;
+
+/* Gaps L_tau - L_0 of scalar experts drawn by the seed (constant, affine or mlp; NULL: affine) around the teacher 0. */
+routed_curve routed_gap(routed *r, const char *experts, grid tau, const moeg_sampling *s);
+
+/* Masses P(gap <= w) of a gap of the router, ~ w^power. */
+routed_curve routed_mass(const routed *r, moeg_gap gap, int power, grid w, const moeg_sampling *s);
+
+/* Table, CSV and plot (NULL: none), and verdict; frees the curve and returns the exit status. */
+int routed_report(const routed *r, routed_curve *c, const moeg_sampling *s, const char *csv, const char *svg);
+
+#endif

@@ -1,0 +1,186 @@
+#include "routed.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EXPERT_STREAM = 2002, HIDDEN = 16 };
+
+/* Scalar experts: c ~ N(0, 1); A x + c, entries of A of variance 1/d; or GELU on 16 hidden units of such maps. */
+static moeg_expert *draw_expert(const char *kind, size_t d, const double *z)
+{
+    moeg_expert *expert;
+    double *A = allocate(HIDDEN * d, sizeof *A), *out = allocate(HIDDEN, sizeof *out);
+    const double *c = z + HIDDEN * d, *hidden_c = c + 1, *last = hidden_c + HIDDEN;
+    for (size_t i = 0; i < HIDDEN * d; i++)
+        A[i] = z[i] / sqrt((double)d);
+    for (size_t i = 0; i < HIDDEN; i++)
+        out[i] = last[i] / sqrt(HIDDEN);
+    if (strcmp(kind, "constant") == 0) {
+        require(moeg_expert_constant_create(&expert, d, 1, c));
+    } else if (strcmp(kind, "affine") == 0) {
+        require(moeg_expert_affine_create(&expert, d, 1, A, c));
+    } else {
+        const size_t widths[] = {d, HIDDEN, 1};
+        const double *const W[] = {A, out}, *const b[] = {hidden_c, c};
+        require(moeg_expert_mlp_create(&expert, 2, widths, W, b, MOEG_ACTIVATION_GELU));
+    }
+    free(A);
+    free(out);
+    return expert;
+}
+
+/* The mixture, and its largest constant output. */
+static moeg_moe *draw_mixture(const routed *r, const char *kind, uint64_t seed, double *largest)
+{
+    const size_t numbers = HIDDEN * r->d + 1 + 2 * HIDDEN;
+    double *z = allocate(numbers, sizeof *z);
+    moeg_expert **experts = allocate(r->K, sizeof(moeg_expert *));
+    moeg_moe *moe;
+    *largest = 0;
+    for (size_t k = 0; k < r->K; k++) {
+        require(moeg_stream_normals((moeg_stream){seed, EXPERT_STREAM}, k, 1, numbers, z));
+        *largest = fmax(*largest, fabs(z[HIDDEN * r->d]));
+        experts[k] = draw_expert(kind, r->d, z);
+    }
+    require(moeg_moe_create(&moe, r->router, moeg_gate_softmax(), experts));
+    for (size_t k = 0; k < r->K; k++)
+        moeg_expert_free(experts[k]);
+    free(experts);
+    free(z);
+    return moe;
+}
+
+static moeg_teacher *zero_teacher(size_t d)
+{
+    const double zero = 0;
+    moeg_expert *mean;
+    moeg_teacher *teacher;
+    require(moeg_expert_constant_create(&mean, d, 1, &zero));
+    require(moeg_teacher_expert_create(&teacher, mean));
+    moeg_expert_free(mean);
+    return teacher;
+}
+
+/* Fills in the bound from the margin condition of all pairs: of constant experts the proven one; of others the least of
+ * Hoelder's with moments of orders 2, 4 and 8 and of the moment form where rows feel it, all sampled: below their upper
+ * limits with 99.9 % for all together. */
+static void bound_gaps(routed_curve *c, const routed *r, const moeg_moe *moe, const moeg_teacher *teacher,
+                       double largest, moeg_sampling s)
+{
+    const double orders[] = {2, 4, 8};
+    moeg_margin_condition condition;
+    if (routed_condition(r, &condition) != MOEG_OK)
+        return;
+    c->small = 1e-3 / condition.C;
+    if (largest > 0) {
+        const moeg_output_limits limits = {.B = largest};
+        require(
+            moeg_bound_bounded(&condition, moeg_gate_softmax(), MOEG_MIX_OUTPUT, r->K, &limits, c->n, c->x, c->bound));
+        return;
+    }
+    double *bound = allocate(c->n, sizeof *bound);
+    moeg_estimate *form = allocate(c->n, sizeof *form);
+    s.method = MOEG_METHOD_MC;
+    s.level = 1 - 2 * 0.001 / (3 + (double)c->n);
+    require(moeg_bound_moment(moe, teacher, r->law, MOEG_MIX_OUTPUT, c->n, c->x, &s, form));
+    for (size_t i = 0; i < c->n; i++)
+        c->bound[i] = form[i].hi;
+    for (size_t p = 0; p < 3; p++) {
+        moeg_estimate moment;
+        require(moeg_bound_holder_moment(moe, teacher, r->law, MOEG_MIX_OUTPUT, orders[p], &s, &moment));
+        if (!isfinite(moment.hi))
+            continue;
+        require(moeg_bound_holder(&condition, moeg_gate_softmax(), r->K, orders[p], moment.hi, c->n, c->x, bound));
+        for (size_t i = 0; i < c->n; i++)
+            c->bound[i] = fmin(c->bound[i], bound[i]);
+    }
+    free(bound);
+    free(form);
+}
+
+static routed_curve curve_create(const char *name, const char *variable, int power, grid x)
+{
+    routed_curve c = {.name = name,
+                      .variable = variable,
+                      .n = x.count,
+                      .x = grid_values(x),
+                      .sampled = allocate(x.count, sizeof(moeg_estimate)),
+                      .bound = allocate(x.count, sizeof(double)),
+                      .power = power,
+                      .constant = NAN};
+    for (size_t i = 0; i < c.n; i++)
+        c.bound[i] = INFINITY;
+    return c;
+}
+
+/* Takes the results of lines if there are some; if they do not apply, says so, and fails if they were asked for. */
+static void keep_lines(routed_curve *c, moeg_status status, const moeg_sampling *asked, moeg_estimate *line)
+{
+    if (status != MOEG_EUNSUPPORTED) {
+        require(status);
+        c->line = line;
+        return;
+    }
+    if (asked->method == MOEG_METHOD_LINE)
+        die("--method: %s", moeg_last_error());
+    snprintf(c->reason, sizeof c->reason, "%s", moeg_last_error());
+    free(line);
+}
+
+routed_curve routed_gap(routed *r, const char *experts, grid tau, const moeg_sampling *asked)
+{
+    const char *kind = experts != NULL ? experts : "affine";
+    if (strcmp(kind, "constant") != 0 && strcmp(kind, "affine") != 0 && strcmp(kind, "mlp") != 0)
+        die("--experts: expected constant, affine or mlp, got \"%s\"", kind);
+    double largest;
+    routed_curve c = curve_create("gap", "tau", 1, tau);
+    moeg_moe *moe = draw_mixture(r, kind, asked->seed, &largest);
+    moeg_teacher *teacher = zero_teacher(r->d);
+    moeg_estimate *line = allocate(c.n, sizeof *line);
+    moeg_sampling s = *asked;
+    progress bar;
+    snprintf(r->text + strlen(r->text), sizeof r->text - strlen(r->text), ", %s experts, Y = 0", kind);
+    c.covariance = allocate(c.n * c.n, sizeof(double));
+    s.level = 1 - 0.001 / (double)c.n;
+    s.method = MOEG_METHOD_LINE;
+    progress_begin(&bar, "lines", &s);
+    keep_lines(&c, moeg_risk_curve(moe, teacher, r->law, MOEG_MIX_OUTPUT, c.n, c.x, &s, NULL, NULL, line, c.covariance),
+               asked, line);
+    progress_end(&bar, &s);
+    s.method = MOEG_METHOD_MC;
+    progress_begin(&bar, "sampling", &s);
+    require(moeg_risk_gap(moe, teacher, r->law, MOEG_MIX_OUTPUT, c.n, c.x, &s, c.sampled));
+    progress_end(&bar, &s);
+    moeg_leading leading;
+    if (moeg_leading_term(moe, teacher, r->law, MOEG_MIX_OUTPUT, &leading) == MOEG_OK && leading.rate == 0)
+        c.constant = leading.coefficient;
+    bound_gaps(&c, r, moe, teacher, strcmp(kind, "constant") == 0 ? largest : 0, s);
+    moeg_moe_free(moe);
+    moeg_teacher_free(teacher);
+    return c;
+}
+
+routed_curve routed_mass(const routed *r, moeg_gap gap, int power, grid w, const moeg_sampling *asked)
+{
+    routed_curve c = curve_create("mass", "w", power, w);
+    moeg_estimate *line = allocate(c.n, sizeof *line);
+    moeg_sampling s = *asked;
+    progress bar;
+    double slope;
+    s.level = 1 - 0.001 / (double)c.n;
+    s.method = MOEG_METHOD_LINE;
+    progress_begin(&bar, "lines", &s);
+    keep_lines(&c, moeg_boundary_gap_mass(r->router, gap, r->law, c.n, c.x, &s, line), asked, line);
+    progress_end(&bar, &s);
+    s.method = MOEG_METHOD_MC;
+    progress_begin(&bar, "sampling", &s);
+    require(moeg_boundary_gap_mass(r->router, gap, r->law, c.n, c.x, &s, c.sampled));
+    progress_end(&bar, &s);
+    if (moeg_boundary_pairwise(r->router, r->law, c.n, c.x, c.bound, &slope) == MOEG_OK)
+        c.small = 1e-3 / slope;
+    if (gap.upper == 1 && gap.lower == 2 && moeg_boundary_slope(r->router, r->law, &slope) == MOEG_OK)
+        c.constant = slope;
+    return c;
+}

@@ -1,0 +1,126 @@
+#include "matrix.h"
+#include "routed.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROUTER_STREAM = 2001, DEFAULT_K = 8, DEFAULT_D = 32 };
+
+int routed_asked(const routed_options *o)
+{
+    return o->router != NULL || o->mean != NULL || o->cov != NULL || o->experts != NULL || o->K > 0 || o->d > 0;
+}
+
+void routed_distinct(const routed_options *o, const char *csv, const char *svg)
+{
+    const char *const options[] = {"router", "mean", "cov"}, *const files[] = {o->router, o->mean, o->cov};
+    for (size_t i = 0; i < 3; i++) {
+        output_distinct("csv", csv, options[i], files[i]);
+        output_distinct("plot", svg, options[i], files[i]);
+    }
+}
+
+static void read_router(routed *r, const char *path)
+{
+    matrix m = matrix_read_router(path);
+    if (m.cols < 2)
+        die("--router: expected weights, then the bias, in the rows of \"%s\", got rows of %zu", path, m.cols);
+    r->K = m.rows;
+    r->d = m.cols - 1;
+    r->W = allocate(r->K * r->d, sizeof(double));
+    r->b = allocate(r->K, sizeof(double));
+    for (size_t k = 0; k < r->K; k++) {
+        memcpy(r->W + k * r->d, m.values + k * m.cols, r->d * sizeof(double));
+        r->b[k] = m.values[k * m.cols + r->d];
+    }
+    matrix_free(&m);
+}
+
+static void draw_router(routed *r, const routed_options *o, uint64_t seed)
+{
+    r->K = o->K > 0 ? (size_t)o->K : DEFAULT_K;
+    r->d = o->d > 0 ? (size_t)o->d : DEFAULT_D;
+    if (r->K < 2)
+        die("--K: expected at least 2 experts, got 1");
+    if (r->K > 4096 || r->d > 65536)
+        die("--K, --d: expected at most 4096 experts in 65536 dimensions, got %zu in %zu", r->K, r->d);
+    r->W = allocate(r->K * r->d, sizeof(double));
+    r->b = allocate(r->K, sizeof(double));
+    require(moeg_stream_normals((moeg_stream){seed, ROUTER_STREAM}, 0, r->K, r->d, r->W));
+    for (size_t i = 0; i < r->K * r->d; i++)
+        r->W[i] /= sqrt((double)r->d);
+}
+
+/* The numbers of a file that holds rows x cols of them. */
+static double *read_numbers(const char *option, const char *path, size_t rows, size_t cols)
+{
+    matrix m = matrix_read(option, path);
+    matrix_require_bare(&m, option, path);
+    matrix_require_finite(&m, option, path);
+    /* A vector may lie or stand. */
+    if (!(m.rows == rows && m.cols == cols) && !(rows == 1 && m.rows == cols && m.cols == 1))
+        die("--%s: expected %zu x %zu numbers in \"%s\", got %zu x %zu", option, rows, cols, path, m.rows, m.cols);
+    double *values = m.values;
+    m.values = NULL;
+    matrix_free(&m);
+    return values;
+}
+
+routed routed_read(const routed_options *o, uint64_t seed)
+{
+    routed r = {.K = 0};
+    if (o->router != NULL && (o->K > 0 || o->d > 0))
+        die("--K, --d: expected without --router, whose file has its own");
+    if (o->router != NULL)
+        read_router(&r, o->router);
+    else
+        draw_router(&r, o, seed);
+    double *mean = o->mean == NULL ? NULL : read_numbers("mean", o->mean, 1, r.d);
+    double *covariance = o->cov == NULL ? NULL : read_numbers("cov", o->cov, r.d, r.d);
+    if (moeg_law_gaussian_create(&r.law, r.d, mean, covariance) != MOEG_OK)
+        die("--cov: %s", moeg_last_error());
+    require(moeg_router_affine_create(&r.router, r.K, r.d, r.W, r.b));
+    snprintf(r.text, sizeof r.text, "%zu experts, X ~ N(%s, %s) in R^%zu, router %s%.100s", r.K, mean ? "mu" : "0",
+             covariance ? "Sigma" : "I", r.d, o->router ? "" : "of entries N(0, 1/d)", o->router ? o->router : "");
+    free(mean);
+    free(covariance);
+    return r;
+}
+
+void routed_free(routed *r)
+{
+    free(r->W);
+    free(r->b);
+    moeg_law_free(r->law);
+    moeg_router_free(r->router);
+}
+
+moeg_status routed_condition(const routed *r, moeg_margin_condition *condition)
+{
+    moeg_margin_condition sum = {.C = 0, .alpha = 1, .t0 = INFINITY};
+    double *W = allocate(2 * r->d, sizeof *W);
+    moeg_status status = MOEG_OK;
+    for (size_t i = 0; i < r->K; i++)
+        for (size_t j = i + 1; j < r->K && status == MOEG_OK; j++) {
+            const double b[2] = {r->b[i], r->b[j]};
+            moeg_router *pair;
+            moeg_margin_condition one;
+            memcpy(W, r->W + i * r->d, r->d * sizeof *W);
+            memcpy(W + r->d, r->W + j * r->d, r->d * sizeof *W);
+            require(moeg_router_affine_create(&pair, 2, r->d, W, b));
+            status = moeg_bound_margin_condition(pair, r->law, &one);
+            moeg_router_free(pair);
+            if (status == MOEG_OK) {
+                sum.C += one.C * (1 + 4 * DBL_EPSILON * (double)r->K);
+                sum.t0 = fmin(sum.t0, one.t0);
+            }
+        }
+    free(W);
+    if (status == MOEG_OK && !isfinite(sum.C))
+        status = MOEG_ERANGE;
+    if (status == MOEG_OK)
+        *condition = sum;
+    return status;
+}
