@@ -113,20 +113,6 @@ static moeg_status whole_space(const char *function, const moeg_nodes *p, moeg_m
     return status;
 }
 
-static moeg_status moeg_ray_result_init(const char *function, size_t count, moeg_ray_result *result)
-{
-    *result = (moeg_ray_result){
-        .value = moeg_alloc_zero(count, sizeof(double)),
-        .error = moeg_alloc_zero(count, sizeof(double)),
-        .covariance = moeg_alloc_zero(count, count * sizeof(double)),
-        .freedom = moeg_alloc_zero(count, sizeof(double)),
-    };
-    if (result->value != NULL && result->error != NULL && result->covariance != NULL && result->freedom != NULL)
-        return MOEG_OK;
-    moeg_ray_result_free(result);
-    return moeg_fail_memory(function);
-}
-
 /* Estimates (1 + 2 ntau) of a result, the risks with the teacher's noise. The first status that is not MOEG_OK. */
 static moeg_status estimate(const char *function, const moeg_ray_result *result, size_t ntau, double noise,
                             double level, moeg_estimate *all)

@@ -15,8 +15,7 @@
 enum { PILOT = 32 };
 static const double FLOOR_SHARE = 0.1;
 
-/* Room for a result of `count` values, zeroed; 0 if there is none. */
-static int allocate_result(size_t count, moeg_ray_result *result)
+moeg_status moeg_ray_result_init(const char *function, size_t count, moeg_ray_result *result)
 {
     *result = (moeg_ray_result){
         .value = moeg_alloc_zero(count, sizeof(double)),
@@ -25,9 +24,9 @@ static int allocate_result(size_t count, moeg_ray_result *result)
         .freedom = moeg_alloc_zero(count, sizeof(double)),
     };
     if (result->value != NULL && result->error != NULL && result->covariance != NULL && result->freedom != NULL)
-        return 1;
+        return MOEG_OK;
     moeg_ray_result_free(result);
-    return 0;
+    return moeg_fail_memory(function);
 }
 
 void moeg_ray_result_free(moeg_ray_result *result)
@@ -65,8 +64,7 @@ static moeg_status single_line(const char *function, const moeg_rays *rays, cons
  * crossings are affine in u. A block belongs to one stratum. State, for each stratum: the covariance of the values of
  * its pairs, the sums of their errors. */
 typedef struct plan {
-    const moeg_rays *rays;
-    const moeg_ray_quantity *quantity;
+    const moeg_line_source *source;
     uint64_t seed, block, blocks;
     size_t strata, state; /* of one stratum */
     uint32_t *stratum;    /* (blocks) */
@@ -89,15 +87,17 @@ static void mirror(size_t r, size_t half, double *u)
 }
 
 /* Draws pairs first .. first + n - 1 of a stream, evaluates them in stratum k and adds them to its state. */
-static moeg_status add_pairs(const moeg_rays *rays, const moeg_ray_quantity *quantity, size_t k, uint64_t seed,
-                             uint32_t stream, uint64_t first, size_t n, double *memory, double *state)
+static moeg_status add_pairs(const moeg_line_source *source, size_t k, uint64_t seed, uint32_t stream, uint64_t first,
+                             size_t n, double *memory, double *state)
 {
-    moeg_ray_buffers b;
-    const size_t half = moeg_round_lanes(n), stride = 2 * half, count = quantity->count;
-    moeg_rays_layout(rays, k, quantity, stride, memory, &b);
-    moeg_kernel_normals(seed, stream, first, rays->r, half, b.u);
-    mirror(rays->r, half, b.u);
-    moeg_rays_evaluate(rays, k, quantity, &b);
+    const size_t half = moeg_round_lanes(n), stride = 2 * half, count = source->count;
+    moeg_line_draw b = {.first = first, .n = n, .stride = stride, .base = memory};
+    source->place(source->self, k, &b);
+    moeg_kernel_normals(seed, stream, first, source->drawn, half, b.u);
+    mirror(source->drawn, half, b.u);
+    const moeg_status status = source->evaluate(source->self, k, &b);
+    if (status != MOEG_OK)
+        return status;
     double *errors = state + moeg_covariance_size(count);
     for (size_t j = 0; j < count; j++)
         for (size_t i = 0; i < n; i++) {
@@ -115,14 +115,13 @@ static moeg_status block(const void *context, uint64_t first, uint64_t count, vo
 {
     const plan *p = context;
     const size_t k = p->stratum[first / p->block];
-    return add_pairs(p->rays, p->quantity, k, p->seed, MOEG_STREAM_LINE, first, (size_t)count, workspace,
-                     state + k * p->state);
+    return add_pairs(p->source, k, p->seed, MOEG_STREAM_LINE, first, (size_t)count, workspace, state + k * p->state);
 }
 
 static void merge(const void *context, const double *right, double *left)
 {
     const plan *p = context;
-    const size_t count = p->quantity->count, covariance = moeg_covariance_size(count);
+    const size_t count = p->source->count, covariance = moeg_covariance_size(count);
     for (size_t k = 0; k < p->strata; k++) {
         moeg_covariance_merge(count, right + k * p->state, left + k * p->state);
         for (size_t j = covariance; j < p->state; j++)
@@ -134,15 +133,14 @@ static void merge(const void *context, const double *right, double *left)
  * square root of the sum of squares is what Neyman's allocation is proportional to. */
 static moeg_status run_pilot(const char *function, const plan *p, double *memory, double *spread)
 {
-    const size_t strata = p->strata, count = p->quantity->count;
+    const size_t strata = p->strata, count = p->source->count;
     double *states = moeg_alloc_zero(strata, p->state * sizeof *states);
     moeg_status status = states == NULL ? moeg_fail_memory(function) : MOEG_OK;
     for (size_t k = 0; k < strata && status == MOEG_OK; k++)
-        status = add_pairs(p->rays, p->quantity, k, p->seed, MOEG_STREAM_PILOT, k * PILOT, PILOT, memory,
-                           states + k * p->state);
+        status = add_pairs(p->source, k, p->seed, MOEG_STREAM_PILOT, k * PILOT, PILOT, memory, states + k * p->state);
     for (size_t k = 0; k < strata && status == MOEG_OK; k++)
         spread[k] = 0;
-    const size_t aim = p->quantity->aim, end = p->quantity->aims > 0 ? aim + p->quantity->aims : count;
+    const size_t aim = p->source->aim, end = p->source->aims > 0 ? aim + p->source->aims : count;
     for (size_t j = aim; j < end && status == MOEG_OK; j++) {
         double size = 0;
         for (size_t k = 0; k < strata; k++)
@@ -203,7 +201,7 @@ static uint64_t choose_block(uint64_t n, size_t strata)
  * canceled run, leave no number. */
 static void read_state(const plan *p, const double *states, moeg_ray_result *result)
 {
-    const size_t count = p->quantity->count;
+    const size_t count = p->source->count;
     for (size_t k = 0; k < p->strata; k++) {
         const double *state = states + k * p->state, *M2 = state + 1 + count, n = state[0];
         result->lines += 2 * (uint64_t)n;
@@ -255,20 +253,19 @@ static moeg_status run_job(const plan *p, size_t workspace, const moeg_sampling 
     return status;
 }
 
-static moeg_status sample_lines(const char *function, const moeg_rays *rays, const moeg_ray_quantity *quantity,
-                                const moeg_sampling *s, moeg_ray_result *result)
+moeg_status moeg_lines_expect(const char *function, const moeg_line_source *source, const moeg_sampling *s,
+                              moeg_ray_result *result)
 {
-    const size_t strata = moeg_rays_strata(rays);
+    const size_t strata = source->strata;
     const uint64_t pairs = s->n / 2;
     if (pairs < 2 * strata)
         return moeg_fail(MOEG_EINVAL, "%s: n must be at least 4 lines for each of %zu strata, got %llu", function,
                          strata, (unsigned long long)s->n);
-    plan p = {
-        .rays = rays, .quantity = quantity, .seed = s->seed, .strata = strata, .state = state_size(quantity->count)};
+    plan p = {.source = source, .seed = s->seed, .strata = strata, .state = state_size(source->count)};
     p.block = choose_block(pairs, strata);
     p.blocks = (pairs + p.block - 1) / p.block;
     const size_t widest = 2 * moeg_round_lanes(p.block > PILOT ? p.block : PILOT);
-    const size_t workspace = moeg_rays_room(rays, quantity, widest);
+    const size_t workspace = source->room(source->self, widest);
     double *memory = moeg_alloc(workspace, sizeof *memory), *spread = moeg_alloc(strata, sizeof *spread);
     p.stratum = moeg_alloc(p.blocks, sizeof *p.stratum);
     moeg_status status = memory == NULL || spread == NULL || p.stratum == NULL ? moeg_fail_memory(function) : MOEG_OK;
@@ -284,6 +281,55 @@ static moeg_status sample_lines(const char *function, const moeg_rays *rays, con
     return status;
 }
 
+/* Rays and the lines beside them as a source. */
+typedef struct rays_source {
+    const moeg_rays *rays;
+    const moeg_ray_quantity *quantity;
+} rays_source;
+
+static size_t rays_room(const void *self, size_t stride)
+{
+    const rays_source *source = self;
+    return moeg_rays_room(source->rays, source->quantity, stride);
+}
+
+static void place_rays(const void *self, size_t stratum, moeg_line_draw *draw)
+{
+    const rays_source *source = self;
+    moeg_ray_buffers b;
+    moeg_rays_layout(source->rays, stratum, source->quantity, draw->stride, draw->base, &b);
+    draw->u = b.u;
+    draw->values = b.values;
+    draw->errors = b.errors;
+}
+
+static moeg_status evaluate_rays(const void *self, size_t stratum, const moeg_line_draw *draw)
+{
+    const rays_source *source = self;
+    moeg_ray_buffers b;
+    moeg_rays_layout(source->rays, stratum, source->quantity, draw->stride, draw->base, &b);
+    moeg_rays_evaluate(source->rays, stratum, source->quantity, &b);
+    return MOEG_OK;
+}
+
+static moeg_status sample_rays(const char *function, const moeg_rays *rays, const moeg_ray_quantity *quantity,
+                               const moeg_sampling *s, moeg_ray_result *result)
+{
+    const rays_source self = {rays, quantity};
+    const moeg_line_source source = {
+        .strata = moeg_rays_strata(rays),
+        .drawn = rays->r,
+        .count = quantity->count,
+        .aim = quantity->aim,
+        .aims = quantity->aims,
+        .room = rays_room,
+        .place = place_rays,
+        .evaluate = evaluate_rays,
+        .self = &self,
+    };
+    return moeg_lines_expect(function, &source, s, result);
+}
+
 static moeg_status plane(const char *function, const moeg_rays *rays, const moeg_ray_quantity *quantity,
                          moeg_ray_result *result)
 {
@@ -297,11 +343,12 @@ static moeg_status plane(const char *function, const moeg_rays *rays, const moeg
 moeg_status moeg_rays_expect(const char *function, const moeg_rays *rays, const moeg_ray_quantity *quantity,
                              const moeg_sampling *s, moeg_ray_result *result)
 {
-    if (!allocate_result(quantity->count, result))
-        return moeg_fail_memory(function);
-    const moeg_status status = rays->r < 2    ? single_line(function, rays, quantity, result)
-                               : rays->r == 2 ? plane(function, rays, quantity, result)
-                                              : sample_lines(function, rays, quantity, s, result);
+    moeg_status status = moeg_ray_result_init(function, quantity->count, result);
+    if (status != MOEG_OK)
+        return status;
+    status = rays->r < 2    ? single_line(function, rays, quantity, result)
+             : rays->r == 2 ? plane(function, rays, quantity, result)
+                            : sample_rays(function, rays, quantity, s, result);
     if (status < 0)
         moeg_ray_result_free(result);
     return status;

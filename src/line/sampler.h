@@ -80,7 +80,38 @@ void moeg_rays_free(moeg_rays *rays);
  * done); MOEG_EINVAL (n too small), MOEG_ENOMEM. To be freed with moeg_ray_result_free(). */
 moeg_status moeg_rays_expect(const char *function, const moeg_rays *rays, const moeg_ray_quantity *quantity,
                              const moeg_sampling *s, moeg_ray_result *result);
+
+/* Room for `count` values, zeroed. MOEG_ENOMEM. */
+moeg_status moeg_ray_result_init(const char *function, size_t count, moeg_ray_result *result);
 void moeg_ray_result_free(moeg_ray_result *result);
+
+/* Lines of one stratum: n antithetic pairs, u_i and u_{stride/2 + i}, i < n, the others of `stride` like them but not
+ * wanted. `first` is the number of the first pair. */
+typedef struct moeg_line_draw {
+    uint64_t first;
+    size_t n, stride;
+    double *base;            /* of the workspace */
+    double *u;               /* (drawn x stride) */
+    double *values, *errors; /* (count x stride) */
+} moeg_line_draw;
+
+/* What is averaged over lines that are drawn in strata: the sum over strata of the means of `count` values. */
+typedef struct moeg_line_source {
+    size_t strata, drawn, count;
+    size_t aim, aims; /* as of a quantity */
+    /* Doubles of workspace for a draw of `stride` lines, of any stratum. */
+    size_t (*room)(const void *self, size_t stride);
+    /* Sets u, values and errors in the workspace at base. */
+    void (*place)(const void *self, size_t stratum, moeg_line_draw *draw);
+    /* Values and errors of the lines u. */
+    moeg_status (*evaluate)(const void *self, size_t stratum, const moeg_line_draw *draw);
+    const void *self;
+} moeg_line_source;
+
+/* Into a result of moeg_ray_result_init(), over s->n lines, as moeg_rays_expect() draws them; fails as evaluate does.
+ */
+moeg_status moeg_lines_expect(const char *function, const moeg_line_source *source, const moeg_sampling *s,
+                              moeg_ray_result *result);
 
 /* r = 2: adds the expectations by quadrature over the coordinate perpendicular to each stratum, of rays (plane.c) and
  * of lines (plane_lines.c). */
