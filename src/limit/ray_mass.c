@@ -14,8 +14,15 @@
 typedef struct masses {
     moeg_gap gap;
     size_t nw;
-    const double *w;
+    const double *w, *scale; /* (nw): masses times these are what lines have */
 } masses;
+
+/* A power of two that brings a mass of the order of w^rank near 1: of errors fourth powers are formed. */
+static double scale_of(double w, size_t rank)
+{
+    const double magnitude = w > 0 && w < 1 ? -(double)rank * ilogb(w) : 0;
+    return ldexp(1, (int)fmin(magnitude, 1000));
+}
 
 static size_t no_workspace(const void *self, const moeg_ray *ray, size_t stride)
 {
@@ -35,10 +42,11 @@ static void evaluate_masses(const void *self, const moeg_ray *ray, const moeg_ra
     for (size_t j = 0; j < m->nw; j++)
         for (size_t i = 0; i < block->stride; i++) {
             const double reach = moeg_ray_reach(ray, rank, m->w[j], block->lag + i, block->stride) / 2;
-            const double mass = reach > 0 ? moeg_normal_mass(block->t[i] + reach, reach) : 0;
+            const double mass = reach > 0 ? m->scale[j] * moeg_normal_mass(block->t[i] + reach, reach) : 0;
             values[j * block->stride + i] = mass;
             /* Of higher ranks the reach is what is left of lags, right to the rounding of crossings. */
-            const double lost = rank > 1 && mass > 0 ? (1 + fabs(block->t[i])) * moeg_normal_density(block->t[i]) : 0;
+            const double lost =
+                rank > 1 && mass > 0 ? m->scale[j] * (1 + fabs(block->t[i])) * moeg_normal_density(block->t[i]) : 0;
             errors[j * block->stride + i] = 16 * DBL_EPSILON * (mass + lost);
         }
 }
@@ -83,14 +91,16 @@ static void add_line(const masses *m, const moeg_strata *strata, size_t l, moeg_
                      double *values, double *errors)
 {
     do {
-        const moeg_envelope_gap gap = moeg_envelope_gap_of(e, m->gap.upper, m->gap.lower);
-        const double share =
-            moeg_strata_share(strata, l, e->order[0], e->order[m->gap.upper - 1], e->order[m->gap.lower - 1]);
+        const uint32_t i = e->order[m->gap.upper - 1], k = e->order[m->gap.lower - 1];
+        const double share = moeg_strata_share(strata, l, e->order[0], i, k);
+        moeg_envelope_gap gap = moeg_envelope_gap_of(e, m->gap.upper, m->gap.lower);
+        if (gap.slope == 0)
+            gap.level = moeg_strata_level(strata, l, i, k, gap.level);
         for (size_t j = 0; j < m->nw && share > 0; j++) {
             double lost;
-            const double mass = piece_mass(e, &gap, m->w[j], &lost);
-            values[j * step] += share * mass;
-            errors[j * step] += 16 * DBL_EPSILON * share * (mass + lost);
+            const double mass = piece_mass(e, &gap, m->w[j], &lost), weight = m->scale[j] * share;
+            values[j * step] += weight * mass;
+            errors[j * step] += 16 * DBL_EPSILON * weight * (mass + lost);
         }
     } while (moeg_envelope_next(e));
 }
@@ -129,9 +139,19 @@ moeg_status moeg_ray_estimate(const moeg_ray_result *result, size_t count, size_
     return MOEG_OK;
 }
 
+/* The mass from its estimate times `scale`, inside [0, 1]. */
+static void unscale(double scale, moeg_estimate *mass)
+{
+    mass->value /= scale;
+    mass->std_error /= scale;
+    mass->quad_error /= scale;
+    mass->lo = fmax(mass->lo / scale, 0);
+    mass->hi = fmin(mass->hi / scale, 1);
+}
+
 /* r = 2: one width at a time, each with its own kinks. */
 static moeg_status expect(const char *function, const moeg_rays *rays, moeg_gap gap, size_t nw, const double *w,
-                          const moeg_sampling *s, moeg_estimate *mass)
+                          const double *scale, const moeg_sampling *s, moeg_estimate *mass)
 {
     const size_t together = rays->r == 2 ? 1 : nw;
     masses m = {.gap = gap, .nw = together};
@@ -148,14 +168,14 @@ static moeg_status expect(const char *function, const moeg_rays *rays, moeg_gap 
     for (size_t first = 0; first < nw; first += together) {
         moeg_ray_result result;
         m.w = w + first;
+        m.scale = scale + first;
         quantity.shift = m.w[0];
         moeg_status status = moeg_rays_expect(function, rays, &quantity, s, &result);
         if (status < 0)
             return status;
         for (size_t j = 0; j < together; j++) {
             const moeg_status one = moeg_ray_estimate(&result, together, j, s->level, &mass[first + j]);
-            mass[first + j].lo = fmax(mass[first + j].lo, 0);
-            mass[first + j].hi = fmin(mass[first + j].hi, 1);
+            unscale(scale[first + j], &mass[first + j]);
             status = status == MOEG_OK ? one : status;
         }
         moeg_ray_result_free(&result);
@@ -168,15 +188,19 @@ moeg_status moeg_ray_mass(const char *function, const moeg_rays *rays, moeg_gap 
                           const moeg_sampling *s, moeg_estimate *mass)
 {
     moeg_estimate *all = moeg_alloc(nw, sizeof *all);
-    if (all == NULL)
-        return moeg_fail_memory(function);
-    moeg_status status = MOEG_OK;
-    for (size_t j = 0; j < nw; j++)
+    double *scale = moeg_alloc(nw, sizeof *scale);
+    moeg_status status = all == NULL || scale == NULL ? moeg_fail_memory(function) : MOEG_OK;
+    for (size_t j = 0; j < nw && status == MOEG_OK; j++) {
         all[j] = moeg_line_estimate(0, 0, s->level);
-    if (gap.lower <= rays->frame.logits[0].K)
-        status = expect(function, rays, gap, nw, w, s, all);
+        scale[j] = scale_of(w[j], gap.lower - gap.upper);
+    }
+    if (status == MOEG_OK && gap.lower <= rays->frame.logits[0].K)
+        status = expect(function, rays, gap, nw, w, scale, s, all);
+    if (status == MOEG_EUNABLE)
+        moeg_fail(status, "%s: %llu lines are too few for an error bar", function, (unsigned long long)s->n);
     if (status >= 0)
         memcpy(mass, all, nw * sizeof *mass);
     moeg_release(all);
+    moeg_release(scale);
     return status;
 }

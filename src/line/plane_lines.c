@@ -24,7 +24,8 @@ static const double ENOUGH = 1e-14;
 /* A tie that lies so nearly along the lines that it is crossed within a panel: sine of the angle. */
 static const double STEEP = 0.1;
 
-enum { PANEL = 2 * MOEG_QUAD_NODES - 1, DEPTH = 44 };
+/* Where it is not smooth for all that, halving ends after so many panels of a stratum: the error then says so. */
+enum { PANEL = 2 * MOEG_QUAD_NODES - 1, DEPTH = 44, MOST_HALVED = 1 << 13 };
 
 typedef struct plane {
     const moeg_rays *rays;
@@ -32,7 +33,7 @@ typedef struct plane {
     const moeg_ray_quantity *quantity;
     double normal[2]; /* perpendicular to the lines */
     double *kink;
-    size_t kinks;
+    size_t kinks, halved;
     double finest;
     double *size; /* (count) what errors are measured by */
     double *sums; /* (DEPTH + 1) x {integral, difference of rules, rounding} (count) */
@@ -151,7 +152,8 @@ static void add_panel(plane *p, double lo, double hi, size_t depth, moeg_ray_res
     int enough = 1;
     for (size_t j = 0; j < p->quantity->count; j++)
         enough = enough && !(sums[3 * j + 1] > ENOUGH * p->size[j] + sums[3 * j + 2]);
-    if (!enough && depth < DEPTH && middle > lo && middle < hi) {
+    if (!enough && depth < DEPTH && p->halved < MOST_HALVED && middle > lo && middle < hi) {
+        p->halved++;
         add_panel(p, lo, middle, depth + 1, result);
         add_panel(p, middle, hi, depth + 1, result);
         return;
@@ -203,6 +205,7 @@ moeg_status moeg_rays_plane_lines(const char *function, const moeg_rays *rays, c
             const double *direction = strata->stratum[p.l].direction;
             p.normal[0] = -direction[1];
             p.normal[1] = direction[0];
+            p.halved = 0;
             find_kinks(&vertices, &p);
             walk(&p, pass == 0 ? NULL : result);
         }

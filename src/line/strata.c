@@ -295,6 +295,14 @@ double moeg_strata_share(const moeg_strata *strata, size_t l, size_t best, size_
     return seen > 0 ? fabs(s->slope[i] - s->slope[j]) / seen : 1 / (double)strata->count;
 }
 
+double moeg_strata_level(const moeg_strata *strata, size_t l, size_t i, size_t j, double level)
+{
+    const double *tilt = strata->stratum[l].tilt;
+    const size_t r = strata->r;
+    const int parallel = memcmp(tilt + i * r, tilt + j * r, r * sizeof *tilt) == 0;
+    return parallel ? fmax(strata->constant[i] - strata->constant[j], 0) : level;
+}
+
 void moeg_strata_lines(const moeg_strata *strata, size_t l, size_t stride, const double *u, double *alpha)
 {
     moeg_kernel_affine(strata->K, strata->r, strata->stratum[l].tilt, strata->constant, stride, u, alpha);

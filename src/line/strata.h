@@ -48,6 +48,10 @@ void moeg_strata_free(moeg_strata *strata);
 /* omega_l where `best` is the best expert and i and j decide. */
 double moeg_strata_share(const moeg_strata *strata, size_t l, size_t best, size_t i, size_t j);
 
+/* a_i - a_j on a line on which both have the same slope: where that is so on all lines to the same bits, for the order
+ * of a constant gap and a width is not to change from line to line. `level` is alpha_i - alpha_j. */
+double moeg_strata_level(const moeg_strata *strata, size_t l, size_t i, size_t j, double level);
+
 /* Lines of a block, variable-major: from u (r x stride) to alpha (K x stride). */
 void moeg_strata_lines(const moeg_strata *strata, size_t l, size_t stride, const double *u, double *alpha);
 

@@ -4,11 +4,7 @@
 
 #include "limit/problem.h"
 #include "limit/reference.h"
-#include "support/coverage.h"
-#include "support/failing_alloc.h"
 #include "support/random.h"
-
-#include <stdlib.h>
 
 /* The strata of a router as they would not be chosen: no rays, and shares of the given kind. */
 static void force(const moeg_router *router, const moeg_law *law, moeg_sharing sharing, moeg_rays *rays)
@@ -62,10 +58,121 @@ static void plane_has_the_digits_of_the_reference(void **state)
     free(r);
 }
 
+/* Entries of W and b are N(0, 1/d). */
+enum { K = 8, D = 32 };
+
+static void make(uint64_t seed, moeg_router **router, moeg_law **law)
+{
+    double W[K * D], b[K];
+    for (int i = 0; i < K * D; i++)
+        W[i] = next_normal(&seed) / sqrt(D);
+    for (int i = 0; i < K; i++)
+        b[i] = next_normal(&seed) / sqrt(D);
+    assert_ok(moeg_router_affine_create(router, K, D, W, b));
+    assert_ok(moeg_law_gaussian_create(law, D, NULL, NULL));
+}
+
+/* The margin by balance and by pairs is that by rays; the standard deviation over lines of balance is at most 0.8 of
+ * the mass, however narrow. */
+static void balance_and_pairs_agree_with_stars(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 5; seed < 9; seed++) {
+        moeg_router *router;
+        moeg_law *law;
+        moeg_rays rays, balance, pairs;
+        moeg_estimate star[4], balanced[4], paired[4];
+        const char *refusal;
+        moeg_sampling s = moeg_sampling_default();
+        const double w[4] = {1e-300, 1e-9, 1e-2, 0.3};
+        s.n = 4096;
+        make(seed, &router, &law);
+        assert_ok(moeg_rays_init("test", router, law, &rays, &refusal));
+        assert_int_equal(rays.cells, K);
+        force(router, law, MOEG_SHARING_BALANCE, &balance);
+        force(router, law, MOEG_SHARING_PAIR, &pairs);
+        assert_ok(moeg_ray_mass("test", &rays, moeg_gap_margin(), 4, w, &s, star));
+        assert_ok(moeg_ray_mass("test", &balance, moeg_gap_margin(), 4, w, &s, balanced));
+        assert_ok(moeg_ray_mass("test", &pairs, moeg_gap_margin(), 4, w, &s, paired));
+        for (int j = 0; j < 4; j++) {
+            assert_true(balanced[j].std_error > 0 && balanced[j].std_error * 64 <= 0.8 * balanced[j].value);
+            assert_near(balanced[j].value, star[j].value, 4.5 * hypot(balanced[j].std_error, star[j].std_error));
+            assert_near(paired[j].value, star[j].value, 4.5 * hypot(paired[j].std_error, star[j].std_error));
+        }
+        moeg_rays_free(&rays);
+        moeg_rays_free(&balance);
+        moeg_rays_free(&pairs);
+        moeg_router_free(router);
+        moeg_law_free(law);
+    }
+}
+
+/* A mass by LINE against the share of rows. */
+static void check_against_rows(const moeg_router *router, const moeg_law *law, moeg_gap gap, double w)
+{
+    moeg_estimate line, mc;
+    moeg_sampling s = moeg_sampling_default();
+    s.n = 1 << 11;
+    s.method = MOEG_METHOD_LINE;
+    assert_ok(moeg_boundary_gap_mass(router, gap, law, 1, &w, &s, &line));
+    assert_int_equal(line.method, MOEG_METHOD_LINE);
+    s.n = 1 << 13;
+    s.method = MOEG_METHOD_MC;
+    assert_ok(moeg_boundary_gap_mass(router, gap, law, 1, &w, &s, &mc));
+    assert_near(line.value, mc.value, 4.5 * hypot(line.std_error, mc.std_error));
+}
+
+static void every_gap_agrees_with_sampling(void **state)
+{
+    (void)state;
+    moeg_router *router;
+    moeg_law *law;
+    make(77, &router, &law);
+    for (size_t upper = 1; upper < K; upper += 2)
+        for (size_t lower = upper + 1; lower <= K; lower += 2)
+            check_against_rows(router, law, (moeg_gap){upper, lower}, 0.3 * (double)(lower - upper));
+    moeg_router_free(router);
+    moeg_law_free(law);
+}
+
+/* Cells without a star in 1, 2 and 3 dimensions: bounded, or beside one with the same row; rows that are equal, or all
+ * but equal; masks. */
+static void cells_without_a_star_are_seen(void **state)
+{
+    (void)state;
+    static const double W[8 * 3] = {1,    0.2,  -0.4, -0.7, 0.9, 0.3,  -0.3, -1.1, 0.5,    0.1, 0.3, -1.2,
+                                    0.02, 0.06, -0.1, 1,    0.2, -0.4, -0.7, 0.9,  0.3001, 0.1, 0.3, -1.2};
+    static const double b[8] = {0.1, -0.2, 0.05, 0.3, 0.6, 0.35, -0.1, 0.3},
+                        masked[8] = {0.1, -0.2, -INFINITY, 0.3, 0.6, -INFINITY, -0.1, 0.3};
+    static const double mean[3] = {0.2, -0.1, 0.3}, covariance[9] = {1.1, 0.3, 0, 0.3, 0.7, 0.1, 0, 0.1, 0.9};
+    for (size_t d = 1; d <= 3; d++)
+        for (size_t experts = 5; experts <= 8; experts += d == 3 ? 1 : 3)
+            for (int mask = 0; mask < 2; mask++) {
+                double rows[8 * 3], cov[9];
+                moeg_router *router;
+                moeg_law *law;
+                for (size_t k = 0; k < experts; k++)
+                    for (size_t j = 0; j < d; j++)
+                        rows[k * d + j] = W[k * 3 + j];
+                for (size_t i = 0; i < d; i++)
+                    for (size_t j = 0; j < d; j++)
+                        cov[i * d + j] = covariance[i * 3 + j];
+                assert_ok(moeg_router_affine_create(&router, experts, d, rows, mask ? masked : b));
+                assert_ok(moeg_law_gaussian_create(&law, d, mean, cov));
+                for (size_t upper = 1; upper <= 4; upper++)
+                    check_against_rows(router, law, (moeg_gap){upper, upper + 1 + upper % 2}, 0.4);
+                moeg_router_free(router);
+                moeg_law_free(law);
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plane_has_the_digits_of_the_reference),
+        cmocka_unit_test(balance_and_pairs_agree_with_stars),
+        cmocka_unit_test(every_gap_agrees_with_sampling),
+        cmocka_unit_test(cells_without_a_star_are_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
