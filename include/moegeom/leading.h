@@ -3,9 +3,11 @@
 #ifndef MOEGEOM_LEADING_H
 #define MOEGEOM_LEADING_H
 
+#include <moegeom/estimate.h>
 #include <moegeom/export.h>
 #include <moegeom/law.h>
 #include <moegeom/moe.h>
+#include <moegeom/options.h>
 #include <moegeom/risk.h>
 #include <moegeom/status.h>
 #include <moegeom/teacher.h>
@@ -50,6 +52,40 @@ typedef struct moeg_leading {
  *         coefficient that underflows); #MOEG_ENOMEM. leading untouched on error. Cost O(d^2 m). */
 MOEG_EXPORT moeg_status moeg_leading_term(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,
                                           moeg_mixing mixing, moeg_leading *leading);
+
+/** The slope of the gap at tau = 0, lim G(tau)/tau, for any number of experts: with S[q] = sum_{i<j} of the integrals
+ * of p q/|grad(a_i - a_j)| over the interface of i and j, J and delta across it,
+ *
+ *     output mixing: 2 ln 2 S[J.delta] - S[|delta|^2],   loss mixing: 2 ln 2 S[J.delta].
+ *
+ * Where one line is enough (K = 2, moeg_leading_term()) it is that term's coefficient if its power is 1, 0 if it is
+ * more. K > 2: where method LINE follows risks along the rays of all cells (moeg_risk_curve()), each interface is seen
+ * from both its cells; std_error is that over lines, or 0 where logits differ in two dimensions. Loss mixing and m one
+ * expert: exactly 0.
+ * @param s      method AUTO or LINE
+ * @param slope  value untouched on error
+ * @return #MOEG_OK; #MOEG_EUNABLE (too few lines for an error bar); #MOEG_ECANCELED (written, over the lines done);
+ *         #MOEG_EINVAL (also n < 4 lines a cell); #MOEG_EUNSUPPORTED (MC, or no lines; both reasons in the message);
+ *         #MOEG_EDOM (as moeg_leading_term(), and where its power is below 1); #MOEG_ERANGE; #MOEG_ENOMEM. */
+MOEG_EXPORT moeg_status moeg_leading_slope(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,
+                                           moeg_mixing mixing, const moeg_sampling *s, moeg_estimate *slope);
+
+/** What the gap has beyond its slope at 0: remainders R(tau) = (G(tau) - tau slope)/tau^2, which tend to a constant as
+ * tau -> 0.
+ *
+ * On rays gap and slope are differences line by line, formed without cancellation, so that the error of R is its own:
+ * it does not hold the error of the slope. It grows like tau^(-1/2), for R is made where three experts nearly tie, on a
+ * share of lines of the order of tau; where too few lines are there, the error is that of a larger temperature, scaled.
+ * On one line it is the difference of two numbers. Where rounding may have done more than value and error are, the
+ * remainder is blank: a NaN between infinite limits, and the status #MOEG_EUNABLE.
+ * @param ntau       temperatures, at least 1
+ * @param tau        (ntau), each in [1e-300, 1e300], in any order
+ * @param slope      as moeg_leading_slope()'s, from the same lines, or NULL
+ * @param remainder  (ntau)
+ * @return as moeg_leading_slope(); #MOEG_EDOM also for tau = 0. Outputs untouched on error. */
+MOEG_EXPORT moeg_status moeg_leading_remainder(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,
+                                               moeg_mixing mixing, size_t ntau, const double *tau,
+                                               const moeg_sampling *s, moeg_estimate *slope, moeg_estimate *remainder);
 
 #ifdef __cplusplus
 }

@@ -39,6 +39,11 @@ moeg_status moeg_ray_risk_init(const char *function, const moeg_moe *moe, const 
                                const moeg_law *law, moeg_ray_risk *risk, const char **refusal);
 void moeg_ray_risk_free(moeg_ray_risk *risk);
 
+/* As moeg_leading_remainder(). */
+moeg_status moeg_ray_remainder(const char *function, const moeg_ray_risk *risk, moeg_mixing mixing, size_t ntau,
+                               const double *tau, const moeg_sampling *s, moeg_estimate *slope,
+                               moeg_estimate *remainder);
+
 /* As moeg_risk_curve(). */
 moeg_status moeg_ray_risk_curve(const char *function, const moeg_ray_risk *risk, moeg_mixing mixing, size_t ntau,
                                 const double *tau, const moeg_sampling *s, moeg_estimate *hard, moeg_estimate *soft,

@@ -2,33 +2,10 @@
  * their spread and their error bars. */
 #include "limit/ray_risk.h"
 
+#include "limit/plane_problem.h"
 #include "limit/rays.h"
-#include "limit/reference.h"
 #include "support/coverage.h"
 #include "support/failing_alloc.h"
-
-/* A teacher of its own experts behind the router of a problem: in pieces that are its cells. */
-static moeg_teacher *pieces_of(const struct problem *p, const struct reference *r, const char *of)
-{
-    moeg_expert *experts[3];
-    moeg_moe *moe;
-    moeg_teacher *teacher;
-    for (size_t k = 0; k < p->K; k++) {
-        char name[2][32];
-        double A[2], c;
-        snprintf(name[0], sizeof name[0], "m%zu_A", k + 1);
-        snprintf(name[1], sizeof name[1], "m%zu_c", k + 1);
-        reference_copy(r, of, name[0], A);
-        reference_copy(r, of, name[1], &c);
-        assert_ok(moeg_expert_affine_create(&experts[k], 2, 1, A, &c));
-    }
-    assert_ok(moeg_moe_create(&moe, p->router, moeg_gate_softmax(), experts));
-    assert_ok(moeg_teacher_moe_create(&teacher, moe, 0));
-    moeg_moe_free(moe);
-    for (size_t k = 0; k < p->K; k++)
-        moeg_expert_free(experts[k]);
-    return teacher;
-}
 
 /* The softmax rows; L_0 and L_tau too. */
 static void plane_has_the_digits_of_the_reference(void **state)
@@ -41,25 +18,10 @@ static void plane_has_the_digits_of_the_reference(void **state)
         if (reference_value(r, row, "k") > 1)
             continue;
         const int whole = reference_parameter(r, of, "m_A") != NULL;
-        struct problem p = {.K = (size_t)reference_value(r, row, "K"), .d = 2, .m = 1};
-        reference_copy(r, of, "W", p.W);
-        reference_copy(r, of, "b", p.b);
-        reference_copy(r, of, "mu", p.mean);
-        reference_copy(r, of, "Sigma", p.covariance);
-        for (size_t k = 0; k < p.K + (whole ? 1 : 0); k++) {
-            char name[2][32];
-            snprintf(name[0], sizeof name[0], k < p.K ? "f%zu_A" : "m_A", k + 1);
-            snprintf(name[1], sizeof name[1], k < p.K ? "f%zu_c" : "m_c", k + 1);
-            reference_copy(r, of, name[0], p.A[k]);
-            reference_copy(r, of, name[1], p.c[k]);
-        }
-        problem_build(&p);
-        if (!whole) {
-            moeg_teacher_free(p.teacher);
-            p.teacher = pieces_of(&p, r, of);
-        }
+        struct problem p;
+        plane_problem(r, row, &p);
         const double tau = (double)reference_value(r, row, "tau"), expected = (double)reference_value(r, row, "G");
-        const int loss = strcmp(reference_text(r, row, "mixing"), "loss") == 0;
+        const int loss = plane_mixing(r, row) == MOEG_MIX_LOSS;
         moeg_estimate hard, soft, gap;
         moeg_sampling s = moeg_sampling_default();
         s.method = MOEG_METHOD_LINE;

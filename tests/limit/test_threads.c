@@ -1,6 +1,7 @@
 /* Every function that samples gives the same bits on 1, 2 and 5 threads, under every kind of law, router, expert and
  * gate. A new one has to be listed here: tests/checks/threads.sh looks for it. */
 #include "limit/edges.h"
+#include "limit/rays.h"
 #include "support/estimates.h"
 
 enum { TAUS = 3, ROWS = 4001 };
@@ -160,10 +161,30 @@ static void threads_change_no_bit(void **state)
         }
 }
 
+/* What lines alone have. */
+static void lines_change_no_bit(void **state)
+{
+    (void)state;
+    struct problem p;
+    tetrahedron(&p);
+    moeg_estimate got[3][TAUS + 1];
+    for (int i = 0; i < 3; i++) {
+        moeg_sampling s = moeg_sampling_default();
+        s.n = 2000;
+        s.max_threads = threads[i];
+        assert_ok(moeg_leading_slope(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, &s, got[i]));
+        assert_ok(
+            moeg_leading_remainder(p.moe, p.teacher, p.law, MOEG_MIX_LOSS, TAUS - 1, tau, &s, &got[i][1], &got[i][2]));
+        assert_same_estimates(got[i], got[0], TAUS + 1);
+    }
+    problem_free(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_change_no_bit),
+        cmocka_unit_test(lines_change_no_bit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

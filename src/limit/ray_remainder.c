@@ -1,0 +1,66 @@
+/* The slope of the gap at tau = 0 and what is left of the gap, from one set of lines. */
+#include "limit/ray_gap.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "limit/line.h"
+
+#include <string.h>
+
+/* The slope of loss mixing where m is continuous. */
+static moeg_estimate no_slope(uint64_t lines, double level)
+{
+    moeg_estimate zero = moeg_line_estimate(0, 0, level);
+    zero.n = zero.contributing = lines;
+    return zero;
+}
+
+/* Values from one set of lines: slope, rests. */
+static moeg_status at_once(const char *function, const moeg_ray_gap *c, const moeg_sampling *s, moeg_estimate *slope,
+                           moeg_estimate *remainder)
+{
+    moeg_ray_gap all = *c;
+    double *grid = moeg_ray_gap_extend(&all, 1);
+    if (grid == NULL)
+        return moeg_fail_memory(function);
+    moeg_ray_result result;
+    moeg_status status = moeg_ray_gap_expect(function, &all, s, 0, &result);
+    moeg_release(grid);
+    if (status < 0)
+        return status;
+    const size_t count = moeg_ray_gap_count(&all);
+    moeg_ray_gap_put(&result, count, 0, 1, s->level, 1, slope, &status);
+    for (size_t t = 0; t < c->ntau; t++)
+        moeg_ray_gap_put(&result, count, 1 + t, 1 / c->tau[t], s->level, 1, &remainder[t], &status);
+    *slope = c->mixing == MOEG_MIX_LOSS && !c->risk->jumps ? no_slope(result.lines, s->level) : *slope;
+    moeg_ray_result_free(&result);
+    return status;
+}
+
+/* r = 2: the slope, then one temperature at a time. */
+static moeg_status by_parts(const char *function, const moeg_ray_gap *c, const moeg_sampling *s, moeg_estimate *slope,
+                            moeg_estimate *remainder)
+{
+    moeg_ray_gap part = *c;
+    part.ntau = 0;
+    moeg_status status = at_once(function, &part, s, slope, NULL);
+    for (size_t t = 0; t < c->ntau && status >= 0; t++) {
+        moeg_ray_result result;
+        part.ntau = 1;
+        part.tau = c->tau + t;
+        const moeg_status run = moeg_ray_gap_expect(function, &part, s, c->tau[t], &result);
+        if (run < 0)
+            return run;
+        moeg_ray_gap_put(&result, 2, 1, 1 / c->tau[t], s->level, 1, &remainder[t], &status);
+        moeg_ray_result_free(&result);
+    }
+    return status;
+}
+
+moeg_status moeg_ray_remainder(const char *function, const moeg_ray_risk *risk, moeg_mixing mixing, size_t ntau,
+                               const double *tau, const moeg_sampling *s, moeg_estimate *slope,
+                               moeg_estimate *remainder)
+{
+    const moeg_ray_gap c = {.risk = risk, .mixing = mixing, .with_lead = 1, .ntau = ntau, .tau = tau};
+    return risk->rays.r == 2 ? by_parts(function, &c, s, slope, remainder) : at_once(function, &c, s, slope, remainder);
+}

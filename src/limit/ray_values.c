@@ -1,0 +1,121 @@
+/* Expectations of the values of lines, and estimates of them. */
+#include "limit/ray_gap.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "limit/ray_mass.h"
+
+#include <math.h>
+
+double *moeg_ray_gap_extend(moeg_ray_gap *c, int all_rest)
+{
+    double *tau = moeg_alloc(c->ntau + 1, sizeof *tau);
+    if (tau == NULL)
+        return NULL;
+    int small = 0;
+    for (size_t t = 0; t < c->ntau; t++) {
+        tau[t] = c->tau[t];
+        small = small || (tau[t] > 0 && tau[t] < moeg_ray_gap_small(c));
+    }
+    tau[c->ntau] = moeg_ray_gap_small(c);
+    c->with_control = c->risk->rays.r > 2;
+    c->with_felt = all_rest && c->risk->rays.r > 2 && small;
+    c->ntau += c->with_felt ? 1 : 0;
+    c->tau = tau;
+    return tau;
+}
+
+/* Takes slope_i times the last value, whose mean is 0, from value i. */
+static void subtract_control(size_t count, size_t i, double slope, moeg_ray_result *result)
+{
+    const size_t last = count - 1;
+    double *covariance = result->covariance;
+    result->value[i] -= slope * result->value[last];
+    result->error[i] += fabs(slope) * result->error[last];
+    for (size_t j = 0; j < count; j++)
+        covariance[i * count + j] -= slope * covariance[last * count + j];
+    for (size_t j = 0; j < count; j++)
+        covariance[j * count + i] -= slope * covariance[j * count + last];
+    covariance[i * count + i] = fmax(covariance[i * count + i], 0);
+}
+
+/* The last value has mean 0: each other one less its regression on that, which leaves the mean and takes variance away,
+ * at the price of one degree of freedom. Not where the control is little more than rounding: then it is 0. */
+static void use_control(size_t count, moeg_ray_result *result)
+{
+    const size_t last = count - 1;
+    const double variance = result->covariance[last * count + last];
+    if (!(sqrt(variance * (double)result->lines) > 1e3 * result->error[last]))
+        return;
+    for (size_t i = 0; i < last; i++) {
+        subtract_control(count, i, result->covariance[i * count + last] / variance, result);
+        result->freedom[i] -= 1;
+    }
+}
+
+/* Where three experts nearly tie, on a share of lines of the order of tau, rests are of order 1: their variance is
+ * proportional to tau. Whether lines enough are there: what is felt is known to 1/sqrt(MOEG_ENOUGH_UNITS) of itself. */
+static int is_felt(const moeg_ray_gap *c, size_t t, const double *felt, const double *felt_variance)
+{
+    return c->tau[t] == 0 || (felt[t] > 0 && felt[t] * felt[t] >= MOEG_ENOUGH_UNITS * felt_variance[t]);
+}
+
+/* Where they are not, the variance is at least that of the last temperature, scaled; unknown if that is not felt. */
+static void correct_rests(const moeg_ray_gap *c, size_t first, const double *felt, const double *felt_variance,
+                          moeg_ray_result *result)
+{
+    const size_t count = moeg_ray_gap_count(c), last = c->ntau - 1, reference = first + last;
+    const int known = is_felt(c, last, felt, felt_variance);
+    for (size_t t = 0; t < c->ntau; t++) {
+        if (is_felt(c, t, felt, felt_variance))
+            continue;
+        double *variance = &result->covariance[(first + t) * (count + 1)];
+        *variance = fmax(*variance, result->covariance[reference * (count + 1)] * (c->tau[t] / c->tau[last]));
+        result->freedom[first + t] = known ? result->freedom[reference] : 0;
+    }
+}
+
+moeg_status moeg_ray_gap_expect(const char *function, const moeg_ray_gap *c, const moeg_sampling *s, double width,
+                                moeg_ray_result *result)
+{
+    const moeg_ray_quantity quantity = {
+        .count = moeg_ray_gap_count(c),
+        .workspace = moeg_ray_gap_workspace,
+        .evaluate = moeg_ray_gap_evaluate,
+        .self = c,
+        .aim = c->with_hard ? 1 : 0,
+        .aims = c->ntau + (c->with_lead ? 1 : 0),
+        .width = width,
+    };
+    const moeg_status status = moeg_rays_expect(function, &c->risk->rays, &quantity, s, result);
+    if (status < 0 || !c->with_control)
+        return status;
+    const size_t first = (size_t)(c->with_hard != 0) + (c->with_lead != 0);
+    const size_t at = first + (c->with_hard ? 2 : 1) * c->ntau;
+    double *felt = moeg_alloc(2 * c->ntau + 1, sizeof *felt);
+    if (felt == NULL) {
+        moeg_ray_result_free(result);
+        return moeg_fail_memory(function);
+    }
+    for (size_t t = 0; c->with_felt && t < c->ntau; t++) {
+        felt[t] = result->value[at + t];
+        felt[c->ntau + t] = result->covariance[(at + t) * (quantity.count + 1)];
+    }
+    use_control(quantity.count, result);
+    if (c->with_felt)
+        correct_rests(c, first, felt, felt + c->ntau, result);
+    moeg_release(felt);
+    return status;
+}
+
+void moeg_ray_gap_put(const moeg_ray_result *result, size_t count, size_t j, double unit, double level, int wanted,
+                      moeg_estimate *out, moeg_status *status)
+{
+    const moeg_status one = moeg_ray_estimate(result, count, j, level, out);
+    out->value *= unit;
+    out->std_error *= unit;
+    out->quad_error *= unit;
+    out->lo *= unit;
+    out->hi *= unit;
+    *status = *status == MOEG_OK && wanted ? one : *status;
+}
