@@ -43,7 +43,7 @@ typedef struct routed_curve {
     double *covariance;            /* (n x n) of line, or NULL */
     char reason[256];              /* why not */
     int power;                     /* of x as x -> 0 */
-    double constant;               /* of the leading term; NaN: not known */
+    moeg_estimate constant;        /* of the leading term, 99.9 %, on other lines; of value NaN: not known */
     double *bound;                 /* infinite: none is known */
     double small;                  /* below this x the leading term is near */
 } routed_curve;

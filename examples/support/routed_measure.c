@@ -109,7 +109,7 @@ static routed_curve curve_create(const char *name, const char *variable, int pow
                       .sampled = allocate(x.count, sizeof(moeg_estimate)),
                       .bound = allocate(x.count, sizeof(double)),
                       .power = power,
-                      .constant = NAN};
+                      .constant = {.value = NAN}};
     for (size_t i = 0; i < c.n; i++)
         c.bound[i] = INFINITY;
     return c;
@@ -127,6 +127,18 @@ static void keep_lines(routed_curve *c, moeg_status status, const moeg_sampling 
         die("--method: %s", moeg_last_error());
     snprintf(c->reason, sizeof c->reason, "%s", moeg_last_error());
     free(line);
+}
+
+/* The slope of the gap at tau = 0, on lines that are not those of the gaps. */
+static void find_slope(routed_curve *c, const routed *r, const moeg_moe *moe, const moeg_teacher *teacher,
+                       moeg_sampling s)
+{
+    moeg_estimate slope;
+    s.method = MOEG_METHOD_LINE;
+    s.seed++;
+    s.level = 0.999;
+    if (moeg_leading_slope(moe, teacher, r->law, MOEG_MIX_OUTPUT, &s, &slope) == MOEG_OK)
+        c->constant = slope;
 }
 
 routed_curve routed_gap(routed *r, const char *experts, grid tau, const moeg_sampling *asked)
@@ -153,9 +165,7 @@ routed_curve routed_gap(routed *r, const char *experts, grid tau, const moeg_sam
     progress_begin(&bar, "sampling", &s);
     require(moeg_risk_gap(moe, teacher, r->law, MOEG_MIX_OUTPUT, c.n, c.x, &s, c.sampled));
     progress_end(&bar, &s);
-    moeg_leading leading;
-    if (moeg_leading_term(moe, teacher, r->law, MOEG_MIX_OUTPUT, &leading) == MOEG_OK && leading.rate == 0)
-        c.constant = leading.coefficient;
+    find_slope(&c, r, moe, teacher, s);
     bound_gaps(&c, r, moe, teacher, strcmp(kind, "constant") == 0 ? largest : 0, s);
     moeg_moe_free(moe);
     moeg_teacher_free(teacher);
@@ -181,6 +191,6 @@ routed_curve routed_mass(const routed *r, moeg_gap gap, int power, grid w, const
     if (moeg_boundary_pairwise(r->router, r->law, c.n, c.x, c.bound, &slope) == MOEG_OK)
         c.small = 1e-3 / slope;
     if (gap.upper == 1 && gap.lower == 2 && moeg_boundary_slope(r->router, r->law, &slope) == MOEG_OK)
-        c.constant = slope;
+        c.constant = (moeg_estimate){.value = slope, .lo = slope, .hi = slope};
     return c;
 }

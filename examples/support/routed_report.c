@@ -42,10 +42,10 @@ static void print_curve(const routed_curve *c, FILE *out)
                 table_text(t, method == 1 ? "too few rows" : "too few lines");
         }
         table_text(t, "%llu", (unsigned long long)c->sampled[i].contributing);
-        if (isnan(c->constant))
+        if (isnan(c->constant.value))
             table_text(t, "-");
         else
-            table_number(t, c->constant * pow(c->x[i], c->power));
+            table_number(t, c->constant.value * pow(c->x[i], c->power));
         if (isfinite(c->bound[i]))
             table_number(t, c->bound[i]);
         else
@@ -67,10 +67,10 @@ static void write_curve(const routed_curve *c, moeg_method method, const char *p
         table_number(t, e->std_error);
         table_number(t, e->lo);
         table_number(t, e->hi);
-        if (isnan(c->constant))
+        if (isnan(c->constant.value))
             table_text(t, "%s", "");
         else
-            table_number(t, c->constant * pow(c->x[i], c->power));
+            table_number(t, c->constant.value * pow(c->x[i], c->power));
         if (isfinite(c->bound[i]))
             table_number(t, c->bound[i]);
         else
@@ -102,7 +102,7 @@ static void send_theory(plot *p, const routed_curve *c)
 {
     double *leading = allocate(c->n, sizeof *leading);
     for (size_t i = 0; i < c->n; i++)
-        leading[i] = fabs(c->constant) * pow(c->x[i], c->power);
+        leading[i] = fabs(c->constant.value) * pow(c->x[i], c->power);
     const double *const columns[] = {c->x, leading, c->bound};
     plot_data(p, "theory", c->n, 3, columns);
     free(leading);
@@ -131,7 +131,7 @@ static void draw_curve(const routed *r, const routed_curve *c, uint64_t units, c
             gap ? "Soft risk less hard risk" : "Near ties", r->K, r->d,
             gap ? "temperature τ  (logit units)" : "width w  (logit units)", gap ? "|L_τ − L_0|" : "P(gap ≤ w)",
             gap ? "certified bound" : "pairwise bound");
-    if (!isnan(c->constant))
+    if (!isnan(c->constant.value))
         fprintf(p.gnuplot, ", $theory u 1:2 w l ls 2 t 'leading term'");
     fprintf(p.gnuplot, ", $sampled u 1:2:3:4 w yerr ls 4 t 'sampled, %llu rows, 99.9 %% jointly'",
             (unsigned long long)units);
@@ -206,14 +206,17 @@ static void check_order(verdict *v, const routed_curve *c)
 
 static void check_leading(verdict *v, const routed_curve *c)
 {
-    if (isnan(c->constant) || c->line == NULL || c->x[0] > c->small || !tells(&c->line[0])) {
+    if (isnan(c->constant.value) || c->constant.value == 0 || c->line == NULL || c->x[0] > c->small ||
+        !tells(&c->line[0])) {
         verdict_none(v, "the constant of the leading term is not known, or no lines see it");
         return;
     }
-    const double leading = c->constant * pow(c->x[0], c->power), slack = small_term * fabs(leading);
-    verdict_check(v, c->line[0].lo - slack <= leading && leading <= c->line[0].hi + slack,
-                  "%s/leading -> 1: %.6f +- %.2g at %s = %.3g", c->name, c->line[0].value / leading,
-                  fabs(c->line[0].std_error / leading), c->variable, c->x[0]);
+    const double power = pow(c->x[0], c->power), leading = c->constant.value * power,
+                 slack = small_term * fabs(leading);
+    verdict_check(v, c->line[0].lo - slack <= c->constant.hi * power && c->constant.lo * power <= c->line[0].hi + slack,
+                  "%s/leading -> 1: %.6f +- %.2g at %s = %.3g, the constant %.6g +- %.2g from other lines", c->name,
+                  c->line[0].value / leading, fabs(c->line[0].std_error / leading), c->variable, c->x[0],
+                  c->constant.value, c->constant.std_error);
 }
 
 int routed_report(const routed *r, routed_curve *c, const moeg_sampling *s, const char *csv, const char *svg)

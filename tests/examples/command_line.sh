@@ -385,6 +385,8 @@ routed() {
 }
 routed tau_scaling --router three.csv --mean mean.csv --cov cov.csv
 routed tau_scaling --K 4 --d 6 --experts constant --seed 3
+agrees tau_scaling --quick --K 4
+grep -q '^  ok    gap/leading -> 1: ' out || complain 'the slope of the gap of four experts is known'
 routed boundary_mass --router three.csv --mean mean.csv --cov cov.csv
 routed boundary_mass --K 5 --d 9
 csv other.csv boundary_mass --n 3000 --K 5 --d 9 --quick --seed 2
