@@ -30,9 +30,8 @@ MOEG_EXPORT moeg_status moeg_boundary_mass(const moeg_router *router, const moeg
  * exact to rounding. Asked for by name, LINE also does every gap of any affine router under a Gaussian law: normal
  * masses of intervals on lines [theory: lines, star directions], at any w. Logits that differ in one dimension take one
  * line, in two leave one quadrature (std_error 0); else units are lines, s->n of them in all, along directions that
- * between them see every tie, or along s->directions. Method MC: the share of
- * rows, Clopper-Pearson intervals; `contributing` counts the rows with a gap
- * <= w; a gap of +inf is above every w. Under a Gaussian law and an affine router of which K' >= 2 experts, at most d,
+ * between them see every tie, or along s->directions. Method MC: the share of rows, Clopper-Pearson intervals;
+ * `contributing` counts the rows with a gap <= w; a gap of +inf is above every w. Under a Gaussian law and an affine router of which K' >= 2 experts, at most d,
  * are not masked, rows are drawn in the router's row space [theory: boundary mass]: the differences of their logits are
  * distributed as under the law, at the cost of K' - 1 normals in place of d; row i is a function of (law, router, seed,
  * i), and not that of sample i of moeg_law_sample(). Under an empirical law with weights, the share of their sum, with
@@ -41,10 +40,10 @@ MOEG_EXPORT moeg_status moeg_boundary_mass(const moeg_router *router, const moeg
  * @param nw    widths, at least 1
  * @param w     (nw), finite, >= 0, in logit units, in any order
  * @param mass  (nw)
- * @return #MOEG_OK; #MOEG_ECANCELED; #MOEG_EINVAL; #MOEG_EINVAL also if s->n is too few lines, or no row
- *         of s->directions sees some tie; #MOEG_EUNSUPPORTED (LINE where it does not apply); #MOEG_EDOM (fewer
- *         than `gap.upper` experts are not masked); #MOEG_ERANGE (a logit overflows); #MOEG_ENOMEM; what a callback law
- * or router returns. Memory independent of n. Cost per row O(K (d + min(lower, K + 1 - upper)) + d^2 + log nw). */
+ * @return #MOEG_OK; #MOEG_ECANCELED; #MOEG_EINVAL (also if s->n is too few lines, or no row of s->directions sees some
+ *         tie); #MOEG_EUNSUPPORTED (LINE where it does not apply; s->directions where one line is enough); #MOEG_EDOM
+ *         (fewer than `gap.upper` experts are not masked); #MOEG_ERANGE (a logit overflows); #MOEG_EUNABLE (too few
+ *         lines for an error bar); #MOEG_ENOMEM; what a callback law or router returns. Memory independent of n. Cost per row O(K (d + min(lower, K + 1 - upper)) + d^2 + log nw). */
 MOEG_EXPORT moeg_status moeg_boundary_gap_mass(const moeg_router *router, moeg_gap gap, const moeg_law *law, size_t nw,
                                                const double *w, const moeg_sampling *s, moeg_estimate *mass);
 
@@ -73,7 +72,8 @@ MOEG_EXPORT moeg_status moeg_boundary_exponent(const moeg_router *router, moeg_g
                                                moeg_estimate *C, uint64_t *ties);
 
 /** The band that holds the whole curve P(gap <= w), all w at once, with probability at least `level`: Dvoretzky, Kiefer
- * and Wolfowitz's around sampled masses (moeg_dkw()), cut to [0, 1]; the curve itself where the method was LINE.
+ * and Wolfowitz's around sampled masses (moeg_dkw()), cut to [0, 1]; the curve and its quadrature error where LINE drew
+ * no lines at random.
  *
  * @param law     of the masses
  * @param mass    (nw), from one call of moeg_boundary_mass() or moeg_boundary_gap_mass()
@@ -81,13 +81,13 @@ MOEG_EXPORT moeg_status moeg_boundary_exponent(const moeg_router *router, moeg_g
  * @param lo, hi  (nw)
  * @return #MOEG_OK; #MOEG_EINVAL (NULL, nw = 0, level, or a mass that no such call writes, named by its index: not the
  *         share of its rows, or of other rows than the first); #MOEG_EUNSUPPORTED (the rows of an empirical law have
- * unequal weights, for which no such band is known). */
+ *         unequal weights, or masses are means over lines: no such band is known). */
 MOEG_EXPORT moeg_status moeg_boundary_band(const moeg_law *law, size_t nw, const moeg_estimate *mass, double level,
                                            double *lo, double *hi);
 
 /** The width for a given boundary mass: q(p) = min {w : P(gap <= w) >= p}, on a grid of p.
  *
- * Method LINE as for moeg_boundary_gap_mass(): the inverse of the closed form, to rounding. Method MC: with k the
+ * Method LINE (AUTO where it applies) where the mass has a closed form: its inverse, to rounding. Method MC: with k the
  * smallest count that has k/n >= p, the k-th smallest of the gaps of n rows, the same rows as there; what is between
  * two of them no quantile takes. Mass and quantile are inverse to each other to the last bit: the mass at q is at least
  * p, and that at any smaller width is less. The interval is made of two gaps, whose ranks come from the binomial
@@ -102,7 +102,7 @@ MOEG_EXPORT moeg_status moeg_boundary_band(const moeg_law *law, size_t nw, const
  * @param quantile  (np)
  * @return as moeg_boundary_gap_mass(); #MOEG_EUNABLE where n rows are too few for the level, and an end is at 0 or
  *         infinite for want of a row beyond it (written); #MOEG_EUNSUPPORTED also if the options' runner did not run
- *         the blocks in this process. Memory: n doubles. Cost as there, with log np in the place of log nw. */
+ *         the blocks in this process. Memory: n doubles, 5 n with weights. Cost as there, with log np in the place of log nw. */
 MOEG_EXPORT moeg_status moeg_boundary_quantile(const moeg_router *router, moeg_gap gap, const moeg_law *law, size_t np,
                                                const double *p, const moeg_sampling *s, moeg_estimate *quantile);
 

@@ -43,8 +43,8 @@ typedef struct moeg_sampling {
     double level;       /**< Confidence level of intervals, in (0, 1). Default 0.95. */
     int max_threads;    /**< 0, the default: as OpenMP decides (OMP_NUM_THREADS). */
     /** Directions of lines of your own, (direction_count x d), as gradients: the direction of a line is the one in
-     * which w.x grows fastest beside its spread under the law, as for a row w of a router. For functions that say so,
-     * and method LINE by name. Default NULL and 0: they choose. Not owned. */
+     * which w.x grows fastest beside its spread under the law, as for a row w of a router. For functions that say so
+     * (others refuse them: #MOEG_EUNSUPPORTED), and method LINE by name. Default NULL and 0: they choose. Not owned. */
     const double *directions;
     size_t direction_count;           /**< How many; 0, the default, without any. */
     const struct moeg_runner *runner; /**< NULL, the default: OpenMP threads of this process. Not owned. */

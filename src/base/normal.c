@@ -62,3 +62,16 @@ double moeg_normal_mass(double mid, double half)
     const double near = m - half, far = m + half;
     return tail(near, (m - near) - half) - tail(far, (m - far) + half);
 }
+
+/* A short interval from its middle; of a long one the end has the error of length, not of the end itself. */
+double moeg_normal_interval(double from, double length)
+{
+    if (!(length > 1))
+        return moeg_normal_mass(from + length / 2, length / 2);
+    if (isinf(length))
+        return isinf(from) ? 1 : moeg_normal_tail(from);
+    const double end = from + length, added = end - from, lacking = (from - (end - added)) + (length - added);
+    if (from >= 0)
+        return tail(from, 0) - tail(end, lacking);
+    return end > 0 ? (erf(-from * half_root) + erf(end * half_root)) / 2 : tail(-end, -lacking) - tail(-from, 0);
+}

@@ -13,4 +13,7 @@ double moeg_normal_tail(double x);
  * functions would lose every digit of a narrow interval. */
 double moeg_normal_mass(double mid, double half);
 
+/* P(from <= Z <= from + length), length >= 0 or infinite, likewise, for these two as they are. */
+double moeg_normal_interval(double from, double length);
+
 #endif

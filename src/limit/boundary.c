@@ -97,7 +97,10 @@ static moeg_status compute_mass(const char *function, const moeg_router *router,
     const char *refusal = moeg_line_gap_refusal(router, gap, law);
     if (refusal != NULL && s->method == MOEG_METHOD_LINE)
         return run_rays(function, refusal, router, gap, law, nw, w, s, mass);
-    if ((status = moeg_choose_line(function, refusal, s->method, &line)) != MOEG_OK)
+    status = moeg_check_no_directions(function, s);
+    if (status == MOEG_OK)
+        status = moeg_choose_line(function, refusal, s->method, &line);
+    if (status != MOEG_OK)
         return status;
     return line ? run_line(function, router, law, nw, w, s->level, mass)
                 : run_sampling(function, router, gap, law, nw, w, s, &(moeg_boundary_results){.mass = mass});

@@ -13,7 +13,7 @@
 static int is_mass(const moeg_estimate *m)
 {
     if (m->method == MOEG_METHOD_LINE)
-        return m->value >= 0 && m->value <= 1;
+        return m->value >= 0 && m->value <= 1 && m->quad_error >= 0;
     if (m->method != MOEG_METHOD_MC || m->contributing > m->n)
         return 0;
     return m->n == 0 ? isnan(m->value) : fabs(m->value - (double)m->contributing / (double)m->n) <= 1e-9;
@@ -51,6 +51,9 @@ static moeg_status check_band(const char *function, const moeg_law *law, size_t 
         return moeg_fail(MOEG_EUNSUPPORTED, "%s: the rows of the law have unequal weights, for which no band is known",
                          function);
     for (size_t j = 0; j < nw && status == MOEG_OK; j++) {
+        if (mass[j].method == MOEG_METHOD_LINE && mass[j].std_error != 0)
+            return moeg_fail(MOEG_EUNSUPPORTED, "%s: mass[%zu] is a mean over lines, for which no band is known",
+                             function, j);
         if (!is_mass(&mass[j]))
             return moeg_fail(MOEG_EINVAL,
                              "%s: mass[%zu] must be the share of its rows, got %g of %" PRIu64 " in %" PRIu64, function,
@@ -75,9 +78,9 @@ moeg_status moeg_boundary_band(const moeg_law *law, size_t nw, const moeg_estima
         return status;
     for (size_t j = 0; j < nw; j++) {
         /* fmax() and fmin() take the number where the mass of no rows is NaN. */
-        const double value = mass[j].value;
-        lo[j] = fmax(0, value - reach);
-        hi[j] = fmin(1, value + reach);
+        const double value = mass[j].value, far = mass[j].method == MOEG_METHOD_LINE ? mass[j].quad_error : reach;
+        lo[j] = fmax(0, value - far);
+        hi[j] = fmin(1, value + far);
     }
     return MOEG_OK;
 }

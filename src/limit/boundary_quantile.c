@@ -200,6 +200,8 @@ moeg_status moeg_boundary_quantile(const moeg_router *router, moeg_gap gap, cons
     int line = 0;
     moeg_status status = check_all(function, router, gap, law, np, p, s, quantile);
     if (status == MOEG_OK)
+        status = moeg_check_no_directions(function, s);
+    if (status == MOEG_OK)
         status = moeg_choose_line(function, moeg_line_gap_refusal(router, gap, law), s->method, &line);
     if (status != MOEG_OK)
         return status;

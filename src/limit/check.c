@@ -77,13 +77,23 @@ moeg_status moeg_check_temperatures(const char *function, size_t ntau, const dou
     return status;
 }
 
+moeg_status moeg_check_no_directions(const char *function, const moeg_sampling *s)
+{
+    if (s->directions != NULL)
+        return moeg_fail(MOEG_EUNSUPPORTED, "%s: directions must be NULL: no lines are drawn along them here",
+                         function);
+    return MOEG_OK;
+}
+
 moeg_status moeg_check_risk(const char *function, const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,
                             moeg_mixing mixing, size_t ntau, const double *tau, const moeg_sampling *s)
 {
     moeg_status status = moeg_check_risk_objects(function, moe, teacher, law, mixing);
     if (status == MOEG_OK)
         status = moeg_check_temperatures(function, ntau, tau);
-    return status == MOEG_OK ? moeg_sampling_check(s) : status;
+    if (status == MOEG_OK)
+        status = moeg_sampling_check(s);
+    return status == MOEG_OK ? moeg_check_no_directions(function, s) : status;
 }
 
 moeg_status moeg_choose_line(const char *function, const char *refusal, moeg_method method, int *line)

@@ -25,12 +25,15 @@ moeg_status moeg_check_risk_objects(const char *function, const moeg_moe *moe, c
 /* MOEG_OK, or MOEG_EINVAL: at least one temperature, each 0 or in [1e-300, 1e300]. */
 moeg_status moeg_check_temperatures(const char *function, size_t ntau, const double *tau);
 
-/* Both, and moeg_sampling_check(). */
+/* Both, moeg_sampling_check(), and no directions. */
 moeg_status moeg_check_risk(const char *function, const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,
                             moeg_mixing mixing, size_t ntau, const double *tau, const moeg_sampling *s);
 
 /* Whether to use LINE: `refusal` is NULL if it applies, else why not. MOEG_EUNSUPPORTED if it was asked for by name. */
 moeg_status moeg_choose_line(const char *function, const char *refusal, moeg_method method, int *line);
+
+/* MOEG_OK, or MOEG_EUNSUPPORTED: there are no directions, which are of no use here. */
+moeg_status moeg_check_no_directions(const char *function, const moeg_sampling *s);
 
 /* MOEG_OK, or MOEG_EUNSUPPORTED: a job's method is not LINE. */
 moeg_status moeg_check_job_method(const char *function, const moeg_sampling *s);

@@ -41,8 +41,8 @@ static void evaluate_masses(const void *self, const moeg_ray *ray, const moeg_ra
     (void)workspace;
     for (size_t j = 0; j < m->nw; j++)
         for (size_t i = 0; i < block->stride; i++) {
-            const double reach = moeg_ray_reach(ray, rank, m->w[j], block->lag + i, block->stride) / 2;
-            const double mass = reach > 0 ? m->scale[j] * moeg_normal_mass(block->t[i] + reach, reach) : 0;
+            const double reach = moeg_ray_reach(ray, rank, m->w[j], block->lag + i, block->stride);
+            const double mass = reach > 0 ? m->scale[j] * moeg_normal_interval(block->t[i], reach) : 0;
             values[j * block->stride + i] = mass;
             /* Of higher ranks the reach is what is left of lags, right to the rounding of crossings. */
             const double lost =
@@ -61,9 +61,7 @@ static size_t line_workspace(const void *self, const moeg_strata *strata, size_t
 /* P(from <= T <= from + length), or on the other side of it, length < 0. */
 static double interval_mass(double from, double length)
 {
-    if (isinf(length))
-        return isinf(from) ? 1 : moeg_normal_tail(length > 0 ? from : -from);
-    return moeg_normal_mass(from + length / 2, fabs(length) / 2);
+    return length > 0 ? moeg_normal_interval(from, length) : moeg_normal_interval(-from, -length);
 }
 
 /* The mass of {gap <= w} on a piece: from the end where the gap is least up to where it is w, or all of it. *lost: the
@@ -82,7 +80,7 @@ static double piece_mass(const moeg_envelope *e, const moeg_envelope_gap *gap, d
     if (!(reach > 0 || (reach == 0 && w > 0)) || isinf(from))
         return 0;
     const double end = rises ? from + length : from - length;
-    if (lag > 0 && length == reach)
+    if (lag > 0 && length == reach && isfinite(end))
         *lost = (1 + fabs(end)) * moeg_normal_density(end);
     return interval_mass(from, rises ? length : -length);
 }
@@ -139,13 +137,13 @@ moeg_status moeg_ray_estimate(const moeg_ray_result *result, size_t count, size_
     return MOEG_OK;
 }
 
-/* The mass from its estimate times `scale`, inside [0, 1]. */
+/* The mass from its estimate times `scale`: a mean over lines may come out above 1, the mass that is reported not. */
 static void unscale(double scale, moeg_estimate *mass)
 {
-    mass->value /= scale;
+    mass->value = fmin(mass->value / scale, 1);
     mass->std_error /= scale;
     mass->quad_error /= scale;
-    mass->lo = fmax(mass->lo / scale, 0);
+    mass->lo = fmin(fmax(mass->lo / scale, 0), 1);
     mass->hi = fmin(mass->hi / scale, 1);
 }
 

@@ -53,12 +53,35 @@ static void test_tail_is_half_of_two_sides(void **state)
     assert_relative(moeg_normal_tail(30.0625), 1.0 / 2 * erfc(30.0625 / sqrt(2)), 1e-12);
 }
 
+/* From its beginning: the same where that and the length are those of middle and half-width, and no end is lost beside
+ * a long length. */
+static void test_intervals_keep_their_ends(void **state)
+{
+    (void)state;
+    static const double halves[] = {1e-300, 1e-9, 0.25, 0.5, 0.75, 8, 64};
+    for (int from = -64; from <= 30; from++)
+        for (size_t i = 0; i < sizeof halves / sizeof *halves; i++) {
+            const double begin = from < 0 || halves[i] > 1e-10 ? from / 2.0 : 0, mid = begin + halves[i];
+            if (mid - begin == halves[i] || halves[i] < 1e-200)
+                assert_relative(moeg_normal_interval(begin, 2 * halves[i]), moeg_normal_mass(mid, halves[i]), 1e-14);
+        }
+    for (double length = 1e3; length < 1e308; length *= 1e5)
+        for (double from = -3.3; from < 4; from += 0.7)
+            assert_relative(moeg_normal_interval(from, length), moeg_normal_tail(from), 4 * EPS);
+    for (double from = -1e3; from < -990; from++) /* up to a half, exactly */
+        assert_relative(moeg_normal_interval(from, 0.5 - from), moeg_normal_tail(-0.5), 4 * EPS);
+    assert_true(moeg_normal_interval(-INFINITY, INFINITY) == 1);
+    assert_relative(moeg_normal_interval(1.5, INFINITY), moeg_normal_tail(1.5), 0);
+    assert_relative(moeg_normal_interval(-2.7, 3.9), 0.881463355975251, 4 * EPS); /* in 30 digits */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mass_has_all_its_digits),
         cmocka_unit_test(test_mass_at_the_ends),
         cmocka_unit_test(test_tail_is_half_of_two_sides),
+        cmocka_unit_test(test_intervals_keep_their_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -227,7 +227,18 @@ static void bands_of_any_masses(void **state)
     assert_near(lo[0], fmax(0, mass[0].value - reach), 0);
     assert_near(hi[0], mass[0].value + reach, 0);
     assert_true(lo[1] == 1 - reach && hi[1] == 1 && lo[2] == 0 && hi[2] == reach);
+    mass[1] = mass[2] = mass[0];
+    mass[0].method = mass[1].method = mass[2].method = MOEG_METHOD_LINE;
+    mass[1].quad_error = 1e-3;
+    mass[0].std_error = mass[1].std_error = 0;
+    assert_ok(moeg_boundary_band(p.law, 2, mass, 0.9, lo, hi));
+    assert_true(lo[0] == mass[0].value && hi[0] == mass[0].value);
+    assert_true(lo[1] == mass[1].value - 1e-3 && hi[1] == mass[1].value + 1e-3);
     lo[0] = 42;
+    assert_status(moeg_boundary_band(p.law, 3, mass, 0.9, lo, hi), MOEG_EUNSUPPORTED,
+                  "boundary_band: mass[2] is a mean over lines, for which no band is known");
+    assert_near(lo[0], 42, 0);
+    assert_ok(moeg_boundary_mass(p.router, p.law, 3, w, &s, mass));
     assert_status(moeg_boundary_band(NULL, 3, mass, 0.9, lo, hi), MOEG_EINVAL, "boundary_band: law must not be NULL");
     assert_status(moeg_boundary_band(p.law, 0, mass, 0.9, lo, hi), MOEG_EINVAL,
                   "boundary_band: nw must be at least 1, got 0");

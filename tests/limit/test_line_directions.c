@@ -113,6 +113,14 @@ static void what_cannot_be_asked_for_says_so(void **state)
     s.direction_count = 1;
     assert_status(moeg_boundary_gap_mass(p.router, p.gap, p.law, 2, widths, &s, mass), MOEG_EINVAL,
                   "boundary_gap_mass: no row of directions sees the tie of experts 0 and 1");
+    /* One line is enough, or rows are drawn: no use for directions. */
+    moeg_router *two;
+    assert_ok(moeg_router_affine_create(&two, 2, D, W, b));
+    assert_status(moeg_boundary_mass(two, p.law, 2, widths, &s, mass), MOEG_EUNSUPPORTED,
+                  "boundary_mass: directions must be NULL: no lines are drawn along them here");
+    assert_status(moeg_boundary_quantile(two, moeg_gap_margin(), p.law, 1, widths + 1, &s, mass), MOEG_EUNSUPPORTED,
+                  "boundary_quantile: directions must be NULL");
+    moeg_router_free(two);
     s = lines(1, 19);
     assert_status(moeg_boundary_gap_mass(p.router, p.gap, p.law, 2, widths, &s, mass), MOEG_EINVAL,
                   "boundary_gap_mass: n must be at least 4 lines for each of 5 strata, got 19");

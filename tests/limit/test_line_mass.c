@@ -166,6 +166,38 @@ static void cells_without_a_star_are_seen(void **state)
             }
 }
 
+/* Where hardly anything is left out, and nothing: never more than 1, and all of it where the gap is far below w. */
+static void wide_widths_take_all(void **state)
+{
+    (void)state;
+    static const double W[6 * 3] = {1,   0.2, -0.4, -0.7, 0.9,  0.3,  -0.3, -1.1, 0.5,
+                                    0.1, 0.3, -1.2, 0.02, 0.06, -0.1, 1,    -1,   1};
+    static const double b[6] = {0.1, -0.2, 0.05, 0.3, 0.6, 0.1}, w[6] = {1.5, 3, 30, 1e3, 1e12, 1e300};
+    for (size_t d = 1; d <= 3; d++)
+        for (size_t experts = 3; experts <= 6; experts++)
+            for (size_t lower = 2; lower <= 3; lower++) {
+                double rows[6 * 3];
+                moeg_router *router;
+                moeg_law *law;
+                moeg_estimate mass[6];
+                moeg_sampling s = moeg_sampling_default();
+                s.method = MOEG_METHOD_LINE;
+                s.n = 1 << 12;
+                for (size_t k = 0; k < experts; k++)
+                    memcpy(rows + k * d, W + k * 3, d * sizeof *rows);
+                assert_ok(moeg_router_affine_create(&router, experts, d, rows, b));
+                assert_ok(moeg_law_gaussian_create(&law, d, NULL, NULL));
+                assert_ok(moeg_boundary_gap_mass(router, (moeg_gap){lower - 1, lower}, law, 6, w, &s, mass));
+                for (size_t j = 0; j < 6; j++) {
+                    assert_true(mass[j].lo <= mass[j].value && mass[j].value <= mass[j].hi && mass[j].hi <= 1);
+                    if (j >= 2)
+                        assert_near(mass[j].value, 1, 4.5 * mass[j].std_error + mass[j].quad_error + 8 * EPS);
+                }
+                moeg_router_free(router);
+                moeg_law_free(law);
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -173,6 +205,7 @@ int main(void)
         cmocka_unit_test(balance_and_pairs_agree_with_stars),
         cmocka_unit_test(every_gap_agrees_with_sampling),
         cmocka_unit_test(cells_without_a_star_are_seen),
+        cmocka_unit_test(wide_widths_take_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
