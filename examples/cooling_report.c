@@ -207,9 +207,9 @@ static void print_gaps(const cooling *c, FILE *out)
     table_free(t);
     fputs("too few rows: fewer than 30, or such as weigh no more than 30 equal ones by exp(-margin/tau)\n"
           "certificate: |gap| is at most the smaller of mu mean[Q exp(-margin/tau)] and 4 B (B + M) mu C tau, mu the "
-          "number\nof experts that the gate may move to (softmax: K - 1), Q = D (2 R + D), D the largest |f_k - "
-          "f_best| of a row, R its\n|y - f_best|, B and M the largest |f_k| and |y| of all rows (moeg_bound_moment(), "
-          "moeg_bound_bounded())\n",
+          "number\nof experts that the gate may move to (softmax: K - 1), Q the most that moving a unit of gate "
+          "changes a row's loss\n(softmax: D (2 R + D), D the largest |f_k - f_best|, R = |y - f_best|), B and M the "
+          "largest |f_k| and |y| of all rows\n(moeg_bound_moment(), moeg_bound_bounded())\n",
           out);
 }
 

@@ -99,7 +99,7 @@ static void draw_gaps(plot *p, const cooling *c)
                 c->tau[safe - 1], c->tau[safe - 1], c->tau[safe - 1], c->tau[safe - 1]);
     fprintf(p->gnuplot, "plot $gap u 1:7 w l ls 3 t 'certificate from margins and outputs', ");
     if (c->bounded != NULL && c->bounded[0] * scale < high)
-        fprintf(p->gnuplot, "$gap u 1:8 w l ls 2 t 'certificate 4B(B+M)(K−1)Cτ', ");
+        fprintf(p->gnuplot, "$gap u 1:8 w l ls 2 t 'certificate 4B(B+M)μCτ', ");
     if (!perfect)
         fprintf(p->gnuplot, "%g w l ls 5 dt 3 t '1 %% of L_0', ", 100 * SAFE_SHARE);
     fprintf(p->gnuplot, "$gap u 1:4:5:6 w yerr lc rgb '#8fb3dc' lw 1.4 pt -1 notitle, "
@@ -119,8 +119,8 @@ static void draw_mass(plot *p, const cooling *c)
     fprintf(p->gnuplot,
             "set logscale y\nset format y '10^{%%L}'\nset yrange [%g:2]\nset ylabel 'BM(w) = P(margin ≤ w)'\n"
             "set key top left reverse Left\n"
-            "plot $mass u 1:2:3:4 w yerr ls 1 t 'share of rows, 95 %% Clopper–Pearson'\n",
-            smallest / 5);
+            "plot $mass u 1:2:3:4 w yerr ls 1 t '%s'\n",
+            smallest / 5, c->weight == NULL ? "share of rows, 95 %% Clopper–Pearson" : "share of the weights, 95 %%");
 }
 
 static void draw_exponent(plot *p)

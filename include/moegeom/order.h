@@ -49,7 +49,7 @@ typedef struct moeg_power_law {
  * their errors to second order. The error bars are those of the weighted sums that the results are, by the full
  * covariance, whatever the weights. These come from it too, but rest on no combination of gaps being known better than
  * to a tenth of their own errors, nor to 1e-12: best weights would be very large, and magnify all that the gaps differ
- * from a power law by. A singular covariance is fine; exact gaps (method LINE) all weigh the same, unless their
+ * from a power law by. A singular covariance is fine; exact gaps (of std_error 0) all weigh the same, unless their
  * quad_error is above 1e-12 of the gap, and std_error is then 0.
  *
  * The error bars know of the sampling only. Gaps that follow no power law to within their errors show in chi_square,

@@ -93,7 +93,8 @@ MOEG_EXPORT moeg_status moeg_risk_gap(const moeg_moe *moe, const moeg_teacher *t
  * Method MC: each row's is formed from the derivatives of its gates (moeg_gates_derivative()), never as a difference
  * over tau: 2 D'.(D - (m - f_{k*})) of output mixing, sum_k g'_k |Y - f_k|^2 of loss mixing, its terms relative to the
  * hard loss. Rows, weights and error bars are those of the gaps, and so is what too few rows that feel tau mean for
- * them. Method LINE (AUTO where it applies to the gaps): the derivative of the integral, with its own quadrature.
+ * them. Method LINE where one line is enough (two experts; then AUTO's choice, else #MOEG_EUNSUPPORTED):
+ * the derivative of the integral, with its own quadrature.
  *
  * Where no temperature moves the gates derivatives are exactly 0, at tau = 0 too.
  * @param ntau        temperatures, at least 1
@@ -125,11 +126,11 @@ MOEG_EXPORT moeg_status moeg_risk_derivative(const moeg_moe *moe, const moeg_tea
  * it nowhere is; hi is tau_lo and infinity, likewise.
  * @param gap             positive, finite
  * @param tau_lo, tau_hi  1e-300 <= tau_lo < tau_hi <= 1e300
- * @param s               read as by moeg_risk_gap(); progress is told of each pass over the rows, of about ten
+ * @param s               read as by moeg_risk_gap(); progress is told of each pass over the rows; LINE where one line is enough
  * @return #MOEG_OK: value and both limits lie in the range; #MOEG_EUNABLE (written: one does not, or the slope at the
  *         value is not known; the message says which); #MOEG_ECANCELED (written: a value of NaN between 0 and
- * infinity); errors as moeg_risk_gap(). Cost some 100 temperatures of moeg_risk_gap(), in passes of up to 21, 9 of them
- *         for each decade of the range up to the answer. */
+ * infinity); errors as moeg_risk_gap(). Cost of moeg_risk_gap() at 8 temperatures a decade of the range up to the answer, 16 to a
+ *         pass over the rows, and four or five passes more. */
 MOEG_EXPORT moeg_status moeg_risk_temperature(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,
                                               moeg_mixing mixing, double gap, double tau_lo, double tau_hi,
                                               const moeg_sampling *s, moeg_estimate *tau);
