@@ -399,7 +399,17 @@ sed -n 2p two.csv | awk -F, '{ off = $2 / $6 - 1; exit !($3 == 0 && off < 1e-9 &
 csv two.csv boundary_mass --K 2 --d 3 --quick
 sed -n 2p two.csv | awk -F, '{ off = $2 / $6 - 1; exit !($3 == 0 && off < 1e-9 && off > -1e-9) }' ||
     complain 'a mass of two experts is not its leading term at 1e-12'
-# Vectors lie or stand, and files are of either kind.
+# The five experts of --r and --k as files: the masses of lines have the constants of closed forms.
+printf '1.2,0.1,0.05\n0.35,1.05,-0.15\n-0.95,0.6,0.2\n-0.7,-0.85,0.1\n0.4,-1.15,-0.25\n' >five.csv
+printf '0.2,-0.1\n' >five_mean.csv
+printf '1.1,0.3\n0.3,0.7\n' >five_cov.csv
+for rank in '1 1.3112699827' '2 1.2351208527'; do
+    csv five_mass.csv boundary_mass --quick --router five.csv --mean five_mean.csv --cov five_cov.csv --k ${rank% *}
+    sed -n 2p five_mass.csv | awk -F, -v constant=${rank#* } \
+        '{ off = $2 / $1 / constant - 1; exit !(off < 1e-9 && off > -1e-9) }' ||
+        complain "the mass of five experts from files, ranks ${rank% *} and one more"
+done
+# Vectors lie or stand.
 printf '0.3\n-0.2\n' >standing.csv
 csv line.csv boundary_mass --router three.csv --mean mean.csv --quick --n 1000
 csv again.csv boundary_mass --router three.csv --mean standing.csv --quick --n 1000
