@@ -107,7 +107,7 @@ MOEG_EXPORT moeg_status moeg_boundary_quantile(const moeg_router *router, moeg_g
                                                const double *p, const moeg_sampling *s, moeg_estimate *quantile);
 
 /** The coarea slope lim BM(w)/w = 2 S[1] of an affine router with K = 2 under a Gaussian law: 2 p_s(0), p_s the density
- * of s = a_1 - a_2; 0 if one of the experts is masked.
+ * of s = a_1 - a_2; 0 if one of the experts is masked. For more experts and other gaps: moeg_surface_slope().
  *
  * @return #MOEG_OK; #MOEG_EINVAL; #MOEG_EUNSUPPORTED (another K, router or law); #MOEG_EDOM (s is constant: no
  * density); #MOEG_ERANGE (a moment of s, or the slope, overflows). Cost O(d^2). */

@@ -7,7 +7,7 @@
  * - law.h: the distribution of the input; router.h: logits and margins; gate.h: from logits to gates; expert.h; moe.h:
  *   the mixture; teacher.h: the regression function;
  * - boundary.h: the boundary mass P(margin <= w); risk.h: soft risk, hard risk and the gap between them; order.h:
- *   the power of tau by which gaps fall; leading.h and bound.h: theory to hold against them;
+ *   the power of tau by which gaps fall; leading.h, surface.h and bound.h: theory to hold against them;
  * - centroids.h and profile.h: routers and experts fitted to data; csv.h and npy.h: files;
  * - options.h, estimate.h, status.h: options, results and errors of all of these; job.h and stream.h: runs that are
  *   cut, spread or extended, and the random numbers under them.
@@ -41,6 +41,7 @@
 #include <moegeom/leading.h>
 #include <moegeom/order.h>
 #include <moegeom/risk.h>
+#include <moegeom/surface.h>
 /* fit */
 #include <moegeom/centroids.h>
 #include <moegeom/profile.h>

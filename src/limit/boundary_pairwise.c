@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "limit/binary.h"
+#include "limit/boundary_pairwise.h"
 #include "limit/check.h"
 #include "model/model.h"
 
@@ -64,6 +65,19 @@ static moeg_status add_pairs(const char *function, const moeg_router *router, co
                 return status;
         }
     return MOEG_OK;
+}
+
+moeg_status moeg_pairwise_slope(const char *function, const moeg_router *router, const moeg_law *law, double *slope)
+{
+    long double sum = 0;
+    moeg_status status = check_pairwise(function, router, law, 0, NULL, NULL);
+    if (status == MOEG_OK)
+        status = add_pairs(function, router, law, 0, NULL, NULL, &sum);
+    if (status == MOEG_OK && !isfinite((double)sum))
+        status = moeg_fail(MOEG_ERANGE, "%s: the slope of the bound overflows", function);
+    if (status == MOEG_OK)
+        *slope = (double)sum;
+    return status;
 }
 
 moeg_status moeg_boundary_pairwise(const moeg_router *router, const moeg_law *law, size_t nw, const double *w,

@@ -121,7 +121,7 @@ size_t moeg_rays_layout(const moeg_rays *rays, size_t stratum, const moeg_ray_qu
                         double *base, moeg_ray_buffers *buffers)
 {
     size_t used = 0;
-    *buffers = (moeg_ray_buffers){.stride = stride, .u = take(base, &used, rays->r * stride)};
+    *buffers = (moeg_ray_buffers){.stride = stride, .u = take(base, &used, (rays->r + quantity->extra) * stride)};
     buffers->values = take(base, &used, quantity->count * stride);
     buffers->errors = take(base, &used, quantity->count * stride);
     if (stratum < rays->cells) {

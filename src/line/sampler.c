@@ -318,7 +318,7 @@ static moeg_status sample_rays(const char *function, const moeg_rays *rays, cons
     const rays_source self = {rays, quantity};
     const moeg_line_source source = {
         .strata = moeg_rays_strata(rays),
-        .drawn = rays->r,
+        .drawn = rays->r + quantity->extra,
         .count = quantity->count,
         .aim = quantity->aim,
         .aims = quantity->aims,
@@ -346,9 +346,9 @@ moeg_status moeg_rays_expect(const char *function, const moeg_rays *rays, const 
     moeg_status status = moeg_ray_result_init(function, quantity->count, result);
     if (status != MOEG_OK)
         return status;
-    status = rays->r < 2    ? single_line(function, rays, quantity, result)
-             : rays->r == 2 ? plane(function, rays, quantity, result)
-                            : sample_rays(function, rays, quantity, s, result);
+    status = rays->r > 2 || quantity->extra > 0 ? sample_rays(function, rays, quantity, s, result)
+             : rays->r == 2                     ? plane(function, rays, quantity, result)
+                                                : single_line(function, rays, quantity, result);
     if (status < 0)
         moeg_ray_result_free(result);
     return status;

@@ -24,14 +24,14 @@ typedef struct moeg_rays {
 /* Where a line meets the ray of its cell (ray.h): a block of `stride` lines. */
 typedef struct moeg_ray_block {
     size_t stride;
-    double *u, *t, *lag; /* (r), (1), (losers) */
+    double *u, *t, *lag; /* (r + extra), (1), (losers) */
     uint32_t *active;    /* (1) */
 } moeg_ray_block;
 
 /* A block of `stride` whole lines: alpha_k + slope_k t (strata.h, envelope.h). */
 typedef struct moeg_line_block {
     size_t stride;
-    double *u, *alpha; /* (r), (K) */
+    double *u, *alpha; /* (r + extra), (K) */
 } moeg_line_block;
 
 /* What is averaged: integrals over the ray of a line, and over whole lines. */
@@ -47,6 +47,9 @@ typedef struct moeg_ray_quantity {
     void (*line_evaluate)(const void *self, const moeg_strata *strata, size_t l, const moeg_line_block *block,
                           double *workspace, double *values, double *errors);
     const void *self;
+    /* Normals that a line has beyond its u: rows r .. r + extra - 1 of the block's u. Where there are any, lines are
+     * drawn whatever r. */
+    size_t extra;
     size_t aim, aims; /* the values whose errors lines are dealt out to make small: aims of them from aim on; 0: all */
     /* For the plane alone, r = 2, where the values are smooth but for kinks where crossings meet, or such a crossing
      * and one that is shifted to where the gap is `shift`, and change over lengths of `width`/slope around those; 0: do
@@ -75,7 +78,7 @@ moeg_status moeg_rays_init_gap(const char *function, const moeg_router *router, 
                                const moeg_sampling *s, moeg_rays *rays, const char **refusal);
 void moeg_rays_free(moeg_rays *rays);
 
-/* The expectations. One line is enough for r = 1; r = 2 leaves a quadrature over the other coordinate; else s->n lines
+/* The expectations. One line is enough for r < 2; r = 2 leaves a quadrature over the other coordinate; else s->n lines
  * are drawn, in pairs (an odd one is left out), 4 or more a stratum. MOEG_OK; MOEG_ECANCELED (written, over the lines
  * done); MOEG_EINVAL (n too small), MOEG_ENOMEM. To be freed with moeg_ray_result_free(). */
 moeg_status moeg_rays_expect(const char *function, const moeg_rays *rays, const moeg_ray_quantity *quantity,

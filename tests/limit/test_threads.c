@@ -4,6 +4,8 @@
 #include "limit/rays.h"
 #include "support/estimates.h"
 
+#include <moegeom/surface.h>
+
 enum { TAUS = 3, ROWS = 4001 };
 static const double tau[TAUS] = {0.37, 0.05, 0}, w[TAUS] = {0.4, 0.02, 1.7};
 static const int threads[] = {1, 2, 5};
@@ -180,11 +182,50 @@ static void lines_change_no_bit(void **state)
     problem_free(&p);
 }
 
+static int square(size_t n, const double *x, const size_t *i, const size_t *j, double *q, void *user)
+{
+    const size_t d = *(size_t *)user;
+    for (size_t p = 0; p < n; p++)
+        q[p] = x[p * d] * x[p * d] + (double)(i[p] + j[p]);
+    return 0;
+}
+
+/* Interfaces and masses: five logits of three dimensions, in four. */
+static void interfaces_change_no_bit(void **state)
+{
+    (void)state;
+    static const double W[5 * 4] = {1, 1, 1, 0, 1, -1, -1, 0, -1, 1, -1, 0, -1, -1.3, 1, 0, 0.1, -0.05, 0.02, 0};
+    size_t d = 4;
+    moeg_router *router;
+    moeg_law *law;
+    moeg_estimate first[6], other[6];
+    assert_ok(moeg_router_affine_create(&router, 5, d, W, NULL));
+    assert_ok(moeg_law_gaussian_create(&law, d, NULL, NULL));
+    for (size_t t = 0; t < sizeof threads / sizeof *threads; t++) {
+        moeg_estimate *e = t == 0 ? first : other;
+        moeg_sampling s = moeg_sampling_default();
+        s.n = ROWS;
+        s.method = MOEG_METHOD_LINE;
+        s.max_threads = threads[t];
+        assert_ok(moeg_surface_integral(router, 2, law, 1, square, &d, &s, e));
+        assert_ok(moeg_surface_slope(router, 3, law, &s, e + 1));
+        assert_ok(moeg_surface_slack(router, law, &s, e + 2));
+        assert_ok(moeg_surface_order_constant(router, 1, law, &s, e + 3));
+        assert_ok(moeg_boundary_mass(router, law, 1, w, &s, e + 4));
+        assert_ok(moeg_boundary_gap_mass(router, moeg_gap_top(2), law, 1, w, &s, e + 5));
+        if (t > 0)
+            assert_same_estimates(other, first, 6);
+    }
+    moeg_router_free(router);
+    moeg_law_free(law);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(lines_change_no_bit),
+        cmocka_unit_test(interfaces_change_no_bit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,168 @@
+/* The constants of masses of higher order [theory: surface integrals]. */
+#include <moegeom/surface.h>
+
+#include "base/error.h"
+#include "base/kernel.h"
+#include "base/memory.h"
+#include "limit/check.h"
+#include "limit/line.h"
+#include "limit/ray_mass.h"
+#include "limit/surface_sets.h"
+#include "model/model.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+typedef struct context {
+    const moeg_frame *frame;
+    const moeg_tie_sets *sets;
+} context;
+
+/* The constant from one point z (R) (step apart): its average over N(0, I_R) is C_r. */
+static double constant_at(const context *c, const double *z, size_t step, double *scratch)
+{
+    double sum = 0;
+    for (size_t i = 0; i < c->sets->count; i++) {
+        const moeg_tie_set *set = &c->sets->set[i];
+        sum += set->density * moeg_tie_set_top(c->frame, c->sets, set, z, step, scratch);
+    }
+    return (double)(c->sets->r + 1) * sum;
+}
+
+static size_t room(const void *self, size_t stride)
+{
+    const context *c = self;
+    return (c->sets->R + 2) * stride + moeg_round_lanes(c->sets->R);
+}
+
+static void place(const void *self, size_t stratum, moeg_line_draw *draw)
+{
+    const context *c = self;
+    (void)stratum;
+    draw->u = draw->base;
+    draw->values = draw->u + c->sets->R * draw->stride;
+    draw->errors = draw->values + draw->stride;
+}
+
+static moeg_status evaluate(const void *self, size_t stratum, const moeg_line_draw *draw)
+{
+    const context *c = self;
+    (void)stratum;
+    for (size_t i = 0; i < draw->stride; i++) {
+        draw->values[i] = constant_at(c, draw->u + i, draw->stride, draw->errors + draw->stride);
+        draw->errors[i] = 64 * DBL_EPSILON * draw->values[i];
+    }
+    return MOEG_OK;
+}
+
+static moeg_status sample(const char *function, const context *c, const moeg_sampling *s, moeg_estimate *constant)
+{
+    const moeg_line_source source = {
+        .strata = 1,
+        .drawn = c->sets->R,
+        .count = 1,
+        .room = room,
+        .place = place,
+        .evaluate = evaluate,
+        .self = c,
+    };
+    moeg_ray_result result;
+    moeg_status status = moeg_ray_result_init(function, 1, &result);
+    if (status != MOEG_OK)
+        return status;
+    status = moeg_lines_expect(function, &source, s, &result);
+    if (status >= 0) {
+        const moeg_status one = moeg_ray_estimate(&result, 1, 0, s->level, constant);
+        constant->lo = fmax(constant->lo, 0);
+        if (status == MOEG_OK && one == MOEG_EUNABLE)
+            status = moeg_fail(one, "%s: %llu lines are too few for an error bar", function, (unsigned long long)s->n);
+        if (status == MOEG_ECANCELED)
+            moeg_fail(status, "%s: canceled by the progress callback", function);
+    }
+    moeg_ray_result_free(&result);
+    return status;
+}
+
+/* Where z has no part outside of the sets' differences and lines, any will do. */
+static moeg_status exact(const char *function, const context *c, double level, moeg_estimate *constant)
+{
+    const size_t R = c->sets->R;
+    double *z = moeg_alloc_zero(2, R * sizeof *z);
+    if (z == NULL)
+        return moeg_fail_memory(function);
+    const double value = constant_at(c, z, 1, z + R);
+    *constant = moeg_line_estimate(value, 64 * DBL_EPSILON * value, level);
+    moeg_release(z);
+    return MOEG_OK;
+}
+
+static moeg_status check_frame(const char *function, const moeg_frame *frame, size_t r)
+{
+    const moeg_frame_logits *logits = &frame->logits[0];
+    const size_t R = frame->r;
+    for (size_t i = 0; i < logits->K; i++)
+        for (size_t j = 0; j < i; j++)
+            if (logits->constant[i] == logits->constant[j] &&
+                memcmp(logits->T + i * R, logits->T + j * R, R * sizeof *logits->T) == 0)
+                return moeg_fail(MOEG_EDOM, "%s: experts %zu and %zu tie everywhere", function, logits->expert[j],
+                                 logits->expert[i]);
+    for (size_t i = 0; i < logits->K * R; i++)
+        if (fabs(logits->T[i]) > 1e150)
+            return moeg_fail(MOEG_ERANGE, "%s: the squares of the differences of the logits overflow", function);
+    if (r > R)
+        return moeg_fail(MOEG_EDOM, "%s: r must be at most the %zu dimensions in which the logits differ, got %zu",
+                         function, R, r);
+    return MOEG_OK;
+}
+
+static moeg_status check(const char *function, const moeg_router *router, size_t r, const moeg_law *law,
+                         const moeg_sampling *s, const moeg_estimate *constant)
+{
+    moeg_status status = moeg_check_router_law(function, router, law);
+    if (status == MOEG_OK && !(r >= 1 && r < moeg_router_experts(router)))
+        status = moeg_fail(MOEG_EINVAL, "%s: r must be at least 1 and below K = %zu, got %zu", function,
+                           moeg_router_experts(router), r);
+    if (status == MOEG_OK)
+        status = moeg_sampling_check(s);
+    if (status == MOEG_OK)
+        status = moeg_check_no_directions(function, s);
+    if (status == MOEG_OK)
+        status = moeg_check_pointer(function, "constant", constant);
+    if (status == MOEG_OK && s->method == MOEG_METHOD_MC)
+        status = moeg_fail(MOEG_EUNSUPPORTED, "%s: no row lies on an interface: method must be auto or line, got mc",
+                           function);
+    const char *refusal = status == MOEG_OK ? moeg_frame_refusal(router, law) : NULL;
+    return refusal != NULL ? moeg_fail(MOEG_EUNSUPPORTED, "%s: %s", function, refusal) : status;
+}
+
+moeg_status moeg_surface_order_constant(const moeg_router *router, size_t r, const moeg_law *law,
+                                        const moeg_sampling *s, moeg_estimate *constant)
+{
+    static const char function[] = "surface_order_constant";
+    moeg_frame frame;
+    moeg_tie_sets sets = {0};
+    moeg_estimate found;
+    moeg_status status = check(function, router, r, law, s, constant);
+    if (status == MOEG_OK)
+        status = moeg_frame_init(function, 1, &router, law, &frame);
+    if (status != MOEG_OK)
+        return status;
+    const context c = {&frame, &sets};
+    if (frame.logits[0].K < r + 1) {
+        found = moeg_line_estimate(0, 0, s->level);
+    } else {
+        status = check_frame(function, &frame, r);
+        if (status == MOEG_OK)
+            status = moeg_tie_sets_init(function, &frame, r, &sets);
+        if (status == MOEG_OK)
+            status = r + 1 >= frame.r ? exact(function, &c, s->level, &found) : sample(function, &c, s, &found);
+    }
+    if (status >= 0 && !isfinite(found.value) && status != MOEG_ECANCELED)
+        status = moeg_fail(MOEG_ERANGE, "%s: the constant overflows", function);
+    if (status >= 0)
+        *constant = found;
+    moeg_tie_sets_free(&sets);
+    moeg_frame_free(&frame);
+    return status;
+}

@@ -1,0 +1,181 @@
+#include "limit/surface_sets.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/normal.h"
+
+#include <math.h>
+#include <string.h>
+
+static double dot(size_t n, const double *a, const double *b)
+{
+    double sum = 0;
+    for (size_t j = 0; j < n; j++)
+        sum += a[j] * b[j];
+    return sum;
+}
+
+/* x less its part in the span of `count` orthonormal rows; twice, for the rounding of the first time. */
+static void project_out(size_t count, size_t R, const double *basis, double *x)
+{
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t l = 0; l < count; l++) {
+            const double share = dot(R, basis + l * R, x);
+            for (size_t c = 0; c < R; c++)
+                x[c] -= share * basis[l * R + c];
+        }
+}
+
+/* Basis, centre and density: with the differences D = A B, A lower triangular, y = -A^-1 constants is where they are 0,
+ * and the density there is the product of phi(y_m)/A_mm. 0 if the differences are dependent. */
+static int fill_differences(const moeg_frame_logits *logits, size_t r, size_t R, moeg_tie_set *set)
+{
+    const double *first = logits->T + set->member[0] * R;
+    set->density = 1;
+    memset(set->centre, 0, R * sizeof *set->centre);
+    for (size_t m = 0; m < r; m++) {
+        const double *row = logits->T + set->member[m + 1] * R;
+        double *b = set->basis + m * R;
+        for (size_t c = 0; c < R; c++)
+            b[c] = row[c] - first[c];
+        const double size = sqrt(dot(R, b, b));
+        /* D_m u - constant at the centre so far, which lies in the span of the rows so far. */
+        const double height =
+            dot(R, b, set->centre) + logits->constant[set->member[m + 1]] - logits->constant[set->member[0]];
+        project_out(m, R, set->basis, b);
+        const double norm = sqrt(dot(R, b, b)), y = -height / norm;
+        if (!(norm > 1e-12 * size))
+            return 0;
+        for (size_t c = 0; c < R; c++) {
+            b[c] /= norm;
+            set->centre[c] += y * b[c];
+        }
+        set->density *= moeg_normal_density(y) / norm;
+    }
+    return set->density > 0;
+}
+
+/* The axis that has the most outside of the span. */
+static void fill_line(size_t r, size_t R, moeg_tie_set *set)
+{
+    size_t axis = 0;
+    double most = -1;
+    for (size_t c = 0; c < R; c++) {
+        double outside = 1;
+        for (size_t m = 0; m < r; m++)
+            outside -= set->basis[m * R + c] * set->basis[m * R + c];
+        if (outside > most) {
+            most = outside;
+            axis = c;
+        }
+    }
+    memset(set->line, 0, R * sizeof *set->line);
+    if (r == R)
+        return;
+    set->line[axis] = 1;
+    project_out(r, R, set->basis, set->line);
+    const double norm = sqrt(dot(R, set->line, set->line));
+    for (size_t c = 0; c < R; c++)
+        set->line[c] /= norm;
+}
+
+/* The next of the sets of `size` of K numbers in their order; 0 if there is none. */
+static int next_set(size_t K, size_t size, size_t *member)
+{
+    for (size_t m = size; m-- > 0;)
+        if (member[m] < K - size + m) {
+            member[m]++;
+            for (size_t later = m + 1; later < size; later++)
+                member[later] = member[later - 1] + 1;
+            return 1;
+        }
+    return 0;
+}
+
+/* How many there are; 0 if they are too many to count. */
+static size_t count_sets(size_t K, size_t size)
+{
+    size_t count = 1;
+    for (size_t m = 0; m < size; m++) {
+        if (moeg_multiply_overflows(count, K - m, &count))
+            return 0;
+        count /= m + 1;
+    }
+    return count;
+}
+
+moeg_status moeg_tie_sets_init(const char *function, const moeg_frame *frame, size_t r, moeg_tie_sets *sets)
+{
+    const moeg_frame_logits *logits = &frame->logits[0];
+    const size_t K = logits->K, R = frame->r, most = count_sets(K, r + 1), numbers = (r + 2) * R;
+    *sets = (moeg_tie_sets){.r = r, .R = R};
+    size_t *member = moeg_alloc(r + 1, sizeof *member);
+    sets->set = moeg_alloc(most, sizeof *sets->set);
+    sets->members = moeg_alloc(most, (r + 1) * sizeof *sets->members);
+    sets->numbers = moeg_alloc(most, numbers * sizeof *sets->numbers);
+    if (most == 0 || member == NULL || sets->set == NULL || sets->members == NULL || sets->numbers == NULL) {
+        moeg_release(member);
+        moeg_tie_sets_free(sets);
+        return moeg_fail_memory(function);
+    }
+    for (size_t m = 0; m <= r; m++)
+        member[m] = m;
+    do {
+        moeg_tie_set *set = &sets->set[sets->count];
+        set->member = sets->members + sets->count * (r + 1);
+        set->basis = sets->numbers + sets->count * numbers;
+        set->centre = set->basis + r * R;
+        set->line = set->centre + R;
+        memcpy(set->member, member, (r + 1) * sizeof *member);
+        if (fill_differences(logits, r, R, set)) {
+            fill_line(r, R, set);
+            sets->count++;
+        }
+    } while (next_set(K, r + 1, member));
+    moeg_release(member);
+    return MOEG_OK;
+}
+
+void moeg_tie_sets_free(moeg_tie_sets *sets)
+{
+    moeg_release(sets->set);
+    moeg_release(sets->members);
+    moeg_release(sets->numbers);
+    *sets = (moeg_tie_sets){0};
+}
+
+double moeg_tie_set_top(const moeg_frame *frame, const moeg_tie_sets *sets, const moeg_tie_set *set, const double *z,
+                        size_t step, double *scratch)
+{
+    const moeg_frame_logits *logits = &frame->logits[0];
+    const size_t R = sets->R, first = set->member[0];
+    double *u = scratch, lo = -INFINITY, hi = INFINITY;
+    for (size_t c = 0; c < R; c++)
+        u[c] = z[c * step];
+    project_out(sets->r, R, set->basis, u);
+    project_out(sets->r < R, R, set->line, u);
+    for (size_t c = 0; c < R; c++)
+        u[c] += set->centre[c];
+    for (size_t k = 0, m = 0; k < logits->K; k++) {
+        if (m <= sets->r && set->member[m] == k) {
+            m++;
+            continue;
+        }
+        /* height + slope t >= 0 */
+        double height = logits->constant[first] - logits->constant[k], slope = 0;
+        for (size_t c = 0; c < R; c++) {
+            const double row = logits->T[first * R + c] - logits->T[k * R + c];
+            height += row * u[c];
+            slope += row * set->line[c];
+        }
+        if (slope > 0)
+            lo = fmax(lo, -height / slope);
+        else if (slope < 0)
+            hi = fmin(hi, -height / slope);
+        else if (height < 0)
+            return 0;
+    }
+    if (!(lo < hi))
+        return 0;
+    return isinf(lo) ? moeg_normal_interval(-hi, INFINITY) : moeg_normal_interval(lo, hi - lo);
+}

@@ -1,0 +1,202 @@
+/* Constants of higher order: against 30 digits, against slopes and narrow masses by other ways, their error bars. */
+#include <moegeom/surface.h>
+
+#include "limit/problem.h"
+#include "limit/reference.h"
+#include "support/coverage.h"
+#include "support/failing_alloc.h"
+
+#include <moegeom/boundary.h>
+#include <stdlib.h>
+
+static void plane_has_the_digits_of_the_reference(void **state)
+{
+    (void)state;
+    struct reference *r = reference_read("boundary_k3.csv");
+    size_t seen = 0;
+    for (size_t row = 0; row < r->row_count; row++) {
+        const char *of = reference_text(r, row, "case");
+        if (strcmp(reference_text(r, row, "quantity"), "C2") != 0)
+            continue;
+        struct problem p = {.K = (size_t)reference_value(r, row, "K"), .d = 2, .m = 1};
+        reference_copy(r, of, "W", p.W);
+        reference_copy(r, of, "b", p.b);
+        reference_copy(r, of, "mu", p.mean);
+        reference_copy(r, of, "Sigma", p.covariance);
+        problem_build(&p);
+        const double expected = (double)strtold(r->field[row][4], NULL);
+        const moeg_sampling s = moeg_sampling_default();
+        moeg_estimate got, slope;
+        assert_ok(moeg_surface_order_constant(p.router, 2, p.law, &s, &got));
+        assert_relative(got.value, expected, 40 * EPS);
+        assert_near(got.value, expected, got.quad_error);
+        assert_true(got.std_error == 0 && got.n == 1);
+        /* C_1 as a sum of closed forms, and by quadrature over lines. */
+        assert_ok(moeg_surface_order_constant(p.router, 1, p.law, &s, &got));
+        assert_ok(moeg_surface_slope(p.router, 1, p.law, &s, &slope));
+        assert_relative(got.value, slope.value, 40 * EPS);
+        seen++;
+        problem_free(&p);
+    }
+    assert_int_equal(seen, 2);
+    free(r);
+}
+
+/* Five experts in three dimensions, the last one with a bounded cell. */
+enum { K = 5, D = 3 };
+static const double W[K * D] = {1, 1, 1, 1, -1, -1, -1, 1, -1, -1, -1.3, 1, 0.1, -0.05, 0.02};
+static const double b[K] = {0.2, 0, -0.3, 0.1, 1.1}, mean[D] = {0.2, -0.1, 0.3};
+static const double covariance[D * D] = {1.1, 0.3, 0, 0.3, 0.7, 0.1, 0, 0.1, 0.9};
+
+struct setup {
+    moeg_router *router;
+    moeg_law *law;
+    size_t r;
+};
+
+static void make(size_t r, struct setup *p)
+{
+    p->r = r;
+    assert_ok(moeg_router_affine_create(&p->router, K, D, W, b));
+    assert_ok(moeg_law_gaussian_create(&p->law, D, mean, covariance));
+}
+
+static void unmake(struct setup *p)
+{
+    moeg_router_free(p->router);
+    moeg_law_free(p->law);
+}
+
+/* Masses of the width w are C_r w^r (1 + O(w)). */
+static void narrow_masses_have_these_constants(void **state)
+{
+    (void)state;
+    struct setup p;
+    make(1, &p);
+    for (size_t r = 1; r <= D; r++) {
+        moeg_estimate got, mass;
+        moeg_sampling s = moeg_sampling_default();
+        const double w = r == 1 ? 1e-9 : 0.02;
+        assert_ok(moeg_surface_order_constant(p.router, r, p.law, &s, &got));
+        assert_true((got.std_error == 0) == (r > 1) && got.value > 0);
+        s.method = MOEG_METHOD_LINE;
+        s.n = 1 << 16;
+        assert_ok(moeg_boundary_gap_mass(p.router, moeg_gap_order(r), p.law, 1, &w, &s, &mass));
+        assert_near(mass.value / pow(w, (double)r), got.value,
+                    4.5 * hypot(mass.std_error / pow(w, (double)r), got.std_error) + 2 * w * got.value);
+    }
+    unmake(&p);
+}
+
+static moeg_status cover(uint64_t seed, void *user, moeg_estimate *estimates)
+{
+    const struct setup *p = user;
+    moeg_sampling s = moeg_sampling_default();
+    s.seed = seed;
+    s.n = 128;
+    s.level = 0.9;
+    s.max_threads = 1;
+    return moeg_surface_order_constant(p->router, p->r, p->law, &s, estimates);
+}
+
+static void error_bars_are_right(void **state)
+{
+    (void)state;
+    struct setup p;
+    moeg_estimate truth;
+    moeg_sampling s = moeg_sampling_default();
+    make(1, &p);
+    s.n = 1 << 17;
+    s.seed = 4242;
+    assert_ok(moeg_surface_order_constant(p.router, 1, p.law, &s, &truth));
+    assert_coverage(cover, &p, 1, &truth.value, 0.9, 1500, COVERAGE_EXACT);
+    unmake(&p);
+}
+
+static void what_cannot_be_had_says_so(void **state)
+{
+    (void)state;
+    const double masks[K] = {0.2, -INFINITY, -0.3, -INFINITY, -INFINITY}, flat[3 * 2] = {1, 0, -0.5, 0, 0.3, 0},
+                 twins[3 * 2] = {1, 0, 1, 0, 0.3, 0.7}, huge[3 * 2] = {1e200, 0, 0, 1e200, 0.3, 0.7};
+    struct setup p;
+    moeg_router *masked, *line, *tied, *large;
+    moeg_law *box, *plane;
+    moeg_estimate got = {.value = 42};
+    moeg_sampling s = moeg_sampling_default();
+    make(1, &p);
+    assert_ok(moeg_router_affine_create(&masked, K, D, W, masks));
+    assert_ok(moeg_router_affine_create(&line, 3, 2, flat, NULL));
+    assert_ok(moeg_router_affine_create(&tied, 3, 2, twins, NULL));
+    assert_ok(moeg_router_affine_create(&large, 3, 2, huge, NULL));
+    assert_ok(moeg_law_gaussian_create(&plane, 2, NULL, NULL));
+    assert_ok(moeg_law_box_create(&box, D, (double[]){-1, -0.3, 0}, (double[]){1, 0.8, 1}));
+#define CONSTANT(router, r, law) moeg_surface_order_constant(router, r, law, &s, &got)
+    assert_status(CONSTANT(NULL, 1, p.law), MOEG_EINVAL, "surface_order_constant: router must not be NULL");
+    assert_status(CONSTANT(p.router, 0, p.law), MOEG_EINVAL, "r must be at least 1 and below K = 5, got 0");
+    assert_status(CONSTANT(p.router, 5, p.law), MOEG_EINVAL, "r must be at least 1 and below K = 5, got 5");
+    assert_status(CONSTANT(p.router, 4, p.law), MOEG_EDOM,
+                  "at most the 3 dimensions in which the logits differ, got 4");
+    assert_status(CONSTANT(p.router, 1, box), MOEG_EUNSUPPORTED, "surface_order_constant: the law is not Gaussian");
+    assert_status(CONSTANT(line, 2, plane), MOEG_EDOM, "at most the 1 dimensions");
+    assert_status(CONSTANT(tied, 1, plane), MOEG_EDOM, "experts 0 and 1 tie everywhere");
+    assert_status(CONSTANT(large, 1, plane), MOEG_ERANGE, "overflow");
+    assert_status(moeg_surface_order_constant(p.router, 1, p.law, &s, NULL), MOEG_EINVAL, "constant must not be NULL");
+    s.n = 3;
+    assert_status(CONSTANT(p.router, 1, p.law), MOEG_EINVAL, "n must be at least 4 lines");
+    s.method = MOEG_METHOD_LINE;
+    s.directions = W;
+    s.direction_count = 1;
+    assert_status(CONSTANT(p.router, 1, p.law), MOEG_EUNSUPPORTED, "directions must be NULL");
+    s.directions = NULL;
+    s.direction_count = 0;
+    s.method = MOEG_METHOD_MC;
+    assert_status(CONSTANT(p.router, 1, p.law), MOEG_EUNSUPPORTED, "must be auto or line, got mc");
+    s.level = 1;
+    assert_status(CONSTANT(p.router, 1, p.law), MOEG_EINVAL, "level must be in (0, 1)");
+    assert_near(got.value, 42, 0);
+    s = moeg_sampling_default();
+    s.n = 4;
+    assert_status(CONSTANT(p.router, 1, p.law), MOEG_EUNABLE, "4 lines are too few for an error bar");
+    assert_ok(CONSTANT(masked, 2, p.law));
+    assert_true(got.value == 0 && got.std_error == 0);
+    unmake(&p);
+    moeg_router_free(masked);
+    moeg_router_free(line);
+    moeg_router_free(tied);
+    moeg_router_free(large);
+    moeg_law_free(box);
+    moeg_law_free(plane);
+}
+
+static moeg_status everything(void *user)
+{
+    const struct setup *p = user;
+    moeg_estimate got;
+    moeg_sampling s = moeg_sampling_default();
+    s.n = 64;
+    s.max_threads = 1;
+    return moeg_surface_order_constant(p->router, p->r, p->law, &s, &got);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    for (size_t r = 1; r <= 2; r++) {
+        struct setup p;
+        make(r, &p);
+        assert_true(fail_every_allocation(everything, &p) > 8);
+        unmake(&p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plane_has_the_digits_of_the_reference),
+        cmocka_unit_test(narrow_masses_have_these_constants),
+        cmocka_unit_test(error_bars_are_right),
+        cmocka_unit_test(what_cannot_be_had_says_so),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
