@@ -31,11 +31,12 @@ MOEG_EXPORT moeg_status moeg_boundary_mass(const moeg_router *router, const moeg
  * masses of intervals on lines [theory: lines, star directions], at any w. Logits that differ in one dimension take one
  * line, in two leave one quadrature (std_error 0); else units are lines, s->n of them in all, along directions that
  * between them see every tie, or along s->directions. Method MC: the share of rows, Clopper-Pearson intervals;
- * `contributing` counts the rows with a gap <= w; a gap of +inf is above every w. Under a Gaussian law and an affine router of which K' >= 2 experts, at most d,
- * are not masked, rows are drawn in the router's row space [theory: boundary mass]: the differences of their logits are
- * distributed as under the law, at the cost of K' - 1 normals in place of d; row i is a function of (law, router, seed,
- * i), and not that of sample i of moeg_law_sample(). Under an empirical law with weights, the share of their sum, with
- * the interval of a weighted proportion (moeg_estimate_weighted_proportion()); n counts the rows that have a weight.
+ * `contributing` counts the rows with a gap <= w; a gap of +inf is above every w. Under a Gaussian law and an affine
+ * router of which K' >= 2 experts, at most d, are not masked, rows are drawn in the router's row space [theory:
+ * boundary mass]: the differences of their logits are distributed as under the law, at the cost of K' - 1 normals in
+ * place of d; row i is a function of (law, router, seed, i), and not that of sample i of moeg_law_sample(). Under an
+ * empirical law with weights, the share of their sum, with the interval of a weighted proportion
+ * (moeg_estimate_weighted_proportion()); n counts the rows that have a weight.
  * @param gap   which one
  * @param nw    widths, at least 1
  * @param w     (nw), finite, >= 0, in logit units, in any order
@@ -43,7 +44,8 @@ MOEG_EXPORT moeg_status moeg_boundary_mass(const moeg_router *router, const moeg
  * @return #MOEG_OK; #MOEG_ECANCELED; #MOEG_EINVAL (also if s->n is too few lines, or no row of s->directions sees some
  *         tie); #MOEG_EUNSUPPORTED (LINE where it does not apply; s->directions where one line is enough); #MOEG_EDOM
  *         (fewer than `gap.upper` experts are not masked); #MOEG_ERANGE (a logit overflows); #MOEG_EUNABLE (too few
- *         lines for an error bar); #MOEG_ENOMEM; what a callback law or router returns. Memory independent of n. Cost per row O(K (d + min(lower, K + 1 - upper)) + d^2 + log nw). */
+ *         lines for an error bar); #MOEG_ENOMEM; what a callback law or router returns. Memory independent of n. Cost
+ * per row O(K (d + min(lower, K + 1 - upper)) + d^2 + log nw). */
 MOEG_EXPORT moeg_status moeg_boundary_gap_mass(const moeg_router *router, moeg_gap gap, const moeg_law *law, size_t nw,
                                                const double *w, const moeg_sampling *s, moeg_estimate *mass);
 
@@ -102,7 +104,8 @@ MOEG_EXPORT moeg_status moeg_boundary_band(const moeg_law *law, size_t nw, const
  * @param quantile  (np)
  * @return as moeg_boundary_gap_mass(); #MOEG_EUNABLE where n rows are too few for the level, and an end is at 0 or
  *         infinite for want of a row beyond it (written); #MOEG_EUNSUPPORTED also if the options' runner did not run
- *         the blocks in this process. Memory: n doubles, 5 n with weights. Cost as there, with log np in the place of log nw. */
+ *         the blocks in this process. Memory: n doubles, 5 n with weights. Cost as there, with log np in the place of
+ * log nw. */
 MOEG_EXPORT moeg_status moeg_boundary_quantile(const moeg_router *router, moeg_gap gap, const moeg_law *law, size_t np,
                                                const double *p, const moeg_sampling *s, moeg_estimate *quantile);
 

@@ -126,11 +126,12 @@ MOEG_EXPORT moeg_status moeg_risk_derivative(const moeg_moe *moe, const moeg_tea
  * it nowhere is; hi is tau_lo and infinity, likewise.
  * @param gap             positive, finite
  * @param tau_lo, tau_hi  1e-300 <= tau_lo < tau_hi <= 1e300
- * @param s               read as by moeg_risk_gap(); progress is told of each pass over the rows; LINE where one line is enough
+ * @param s               read as by moeg_risk_gap(); progress is told of each pass over the rows; LINE where one line
+ * is enough
  * @return #MOEG_OK: value and both limits lie in the range; #MOEG_EUNABLE (written: one does not, or the slope at the
  *         value is not known; the message says which); #MOEG_ECANCELED (written: a value of NaN between 0 and
- * infinity); errors as moeg_risk_gap(). Cost of moeg_risk_gap() at 8 temperatures a decade of the range up to the answer, 16 to a
- *         pass over the rows, and four or five passes more. */
+ * infinity); errors as moeg_risk_gap(). Cost of moeg_risk_gap() at 8 temperatures a decade of the range up to the
+ * answer, 16 to a pass over the rows, and four or five passes more. */
 MOEG_EXPORT moeg_status moeg_risk_temperature(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,
                                               moeg_mixing mixing, double gap, double tau_lo, double tau_hi,
                                               const moeg_sampling *s, moeg_estimate *tau);
