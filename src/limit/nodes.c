@@ -2,19 +2,12 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/vector.h"
 #include "model/model.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
-
-static double dot(size_t n, const double *a, const double *b)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += a[i] * b[i];
-    return sum;
-}
 
 /* Expert k of the frame, or piece k - K of the teacher. */
 static const moeg_expert *output_of(const moeg_nodes *p, size_t k)
@@ -42,13 +35,13 @@ static size_t span_rows(size_t count, size_t size, const double *rows, double *b
     for (size_t i = 0; i < count; i++) {
         memcpy(v, rows + i * size, size * sizeof *v);
         for (size_t step = 0; step < 2 * rank; step++) {
-            const double *b = basis + step % rank * size, part = dot(size, v, b);
+            const double *b = basis + step % rank * size, part = moeg_dot(size, v, b);
             coordinates[i * count + step % rank] += part;
             for (size_t l = 0; l < size; l++)
                 v[l] -= part * b[l];
         }
-        const double norm = sqrt(dot(size, v, v)), rounding = 8 * DBL_EPSILON * sqrt((double)size);
-        if (!(norm > rounding * sqrt(dot(size, rows + i * size, rows + i * size))))
+        const double norm = sqrt(moeg_dot(size, v, v)), rounding = 8 * DBL_EPSILON * sqrt((double)size);
+        if (!(norm > rounding * sqrt(moeg_dot(size, rows + i * size, rows + i * size))))
             continue;
         coordinates[i * count + rank] = norm;
         for (size_t l = 0; l < size; l++)
@@ -196,14 +189,14 @@ moeg_status moeg_nodes_way_init(const char *function, const moeg_nodes *p, const
     double least = INFINITY, most = -INFINITY;
     for (size_t i = 0, at = 0; i < p->frame.routers; at += p->frame.logits[i++].K)
         for (size_t k = 0; k < p->frame.logits[i].K; k++)
-            way->beta[at + k] = dot(r, p->frame.logits[i].T + k * r, e) + 0;
+            way->beta[at + k] = moeg_dot(r, p->frame.logits[i].T + k * r, e) + 0;
     for (size_t k = 0; k < p->K; k++) {
         least = fmin(least, way->beta[k]);
         most = fmax(most, way->beta[k]);
     }
     way->spread = most - least;
     for (size_t i = 0; p->affine && i < count * p->outputs; i++)
-        way->along[i] = dot(r, p->slope + i * r, e);
+        way->along[i] = moeg_dot(r, p->slope + i * r, e);
     if (p->affine) {
         memcpy(way->ahead, e, r * sizeof *e);
         return MOEG_OK;
@@ -212,7 +205,7 @@ moeg_status moeg_nodes_way_init(const char *function, const moeg_nodes *p, const
         for (size_t j = 0; j < d; j++)
             way->ahead[j] += e[l] * p->frame.Q[l * d + j];
     for (size_t j = 0; j < d; j++)
-        way->step[j] = p->frame.factor == NULL ? way->ahead[j] : dot(d, p->frame.factor + j * d, way->ahead);
+        way->step[j] = p->frame.factor == NULL ? way->ahead[j] : moeg_dot(d, p->frame.factor + j * d, way->ahead);
     return MOEG_OK;
 }
 

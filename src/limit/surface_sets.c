@@ -3,24 +3,17 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/normal.h"
+#include "base/vector.h"
 
 #include <math.h>
 #include <string.h>
-
-static double dot(size_t n, const double *a, const double *b)
-{
-    double sum = 0;
-    for (size_t j = 0; j < n; j++)
-        sum += a[j] * b[j];
-    return sum;
-}
 
 /* x less its part in the span of `count` orthonormal rows; twice, for the rounding of the first time. */
 static void project_out(size_t count, size_t R, const double *basis, double *x)
 {
     for (int pass = 0; pass < 2; pass++)
         for (size_t l = 0; l < count; l++) {
-            const double share = dot(R, basis + l * R, x);
+            const double share = moeg_dot(R, basis + l * R, x);
             for (size_t c = 0; c < R; c++)
                 x[c] -= share * basis[l * R + c];
         }
@@ -38,12 +31,12 @@ static int fill_differences(const moeg_frame_logits *logits, size_t r, size_t R,
         double *b = set->basis + m * R;
         for (size_t c = 0; c < R; c++)
             b[c] = row[c] - first[c];
-        const double size = sqrt(dot(R, b, b));
+        const double size = sqrt(moeg_dot(R, b, b));
         /* D_m u - constant at the centre so far, which lies in the span of the rows so far. */
         const double height =
-            dot(R, b, set->centre) + logits->constant[set->member[m + 1]] - logits->constant[set->member[0]];
+            moeg_dot(R, b, set->centre) + logits->constant[set->member[m + 1]] - logits->constant[set->member[0]];
         project_out(m, R, set->basis, b);
-        const double norm = sqrt(dot(R, b, b)), y = -height / norm;
+        const double norm = sqrt(moeg_dot(R, b, b)), y = -height / norm;
         if (!(norm > 1e-12 * size))
             return 0;
         for (size_t c = 0; c < R; c++) {
@@ -74,7 +67,7 @@ static void fill_line(size_t r, size_t R, moeg_tie_set *set)
         return;
     set->line[axis] = 1;
     project_out(r, R, set->basis, set->line);
-    const double norm = sqrt(dot(R, set->line, set->line));
+    const double norm = sqrt(moeg_dot(R, set->line, set->line));
     for (size_t c = 0; c < R; c++)
         set->line[c] /= norm;
 }

@@ -2,19 +2,12 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/vector.h"
 #include "model/model.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
-
-static double dot(size_t n, const double *a, const double *b)
-{
-    double sum = 0;
-    for (size_t j = 0; j < n; j++)
-        sum += a[j] * b[j];
-    return sum;
-}
 
 static double largest_magnitude(size_t n, const double *x)
 {
@@ -45,7 +38,7 @@ static void fill_rows(const moeg_frame *frame, const double *W, const double *b,
     for (size_t i = 0; i < logits->K; i++) {
         const double *w = W + logits->expert[i] * d;
         transform_row(d, w, frame->factor, row + i * d);
-        logits->constant[i] = b[logits->expert[i]] + dot(d, w, frame->mean);
+        logits->constant[i] = b[logits->expert[i]] + moeg_dot(d, w, frame->mean);
         size[i] = fabs(logits->constant[i]) + largest_magnitude(d, row + i * d);
     }
 }
@@ -75,7 +68,7 @@ static int subtract_reference(size_t d, const moeg_frame_logits *logits, const d
 /* x (I - v v' 2/v.v), from coordinate `from` on; v has norm sqrt(2). */
 static void reflect(size_t d, size_t from, const double *v, double *x)
 {
-    const double share = dot(d - from, v + from, x + from);
+    const double share = moeg_dot(d - from, v + from, x + from);
     for (size_t j = from; j < d; j++)
         x[j] -= share * v[j];
 }
@@ -95,7 +88,7 @@ static size_t triangulate(size_t count, size_t d, double *row, int *exponent, do
     size_t rank = 0;
     for (size_t k = 0; k < count && rank < d; k++) {
         double *reflector = v + rank * d, *rest = row + k * d + rank;
-        const double norm = sqrt(dot(d - rank, rest, rest));
+        const double norm = sqrt(moeg_dot(d - rank, rest, rest));
         if (norm <= rounding) {
             memset(rest, 0, (d - rank) * sizeof *rest);
             continue;
@@ -104,7 +97,7 @@ static size_t triangulate(size_t count, size_t d, double *row, int *exponent, do
         memset(reflector, 0, d * sizeof *reflector);
         memcpy(reflector + rank, rest, (d - rank) * sizeof *rest);
         reflector[rank] -= head;
-        const double scale = sqrt(2 / dot(d - rank, reflector + rank, reflector + rank));
+        const double scale = sqrt(2 / moeg_dot(d - rank, reflector + rank, reflector + rank));
         for (size_t j = rank; j < d; j++)
             reflector[j] *= scale;
         for (size_t i = k + 1; i < count; i++)
@@ -270,9 +263,9 @@ void moeg_frame_image(const moeg_frame *frame, size_t m, const double *F, const 
     const size_t d = frame->d, r = frame->r;
     for (size_t i = 0; i < m; i++) {
         transform_row(d, F + i * d, frame->factor, rest + i * d);
-        value[i] = h[i] + dot(d, F + i * d, frame->mean);
+        value[i] = h[i] + moeg_dot(d, F + i * d, frame->mean);
         for (size_t j = 0; j < r; j++)
-            slope[i * r + j] = dot(d, rest + i * d, frame->Q + j * d);
+            slope[i * r + j] = moeg_dot(d, rest + i * d, frame->Q + j * d);
         for (size_t j = 0; j < r; j++)
             for (size_t l = 0; l < d; l++)
                 rest[i * d + l] -= slope[i * r + j] * frame->Q[j * d + l];

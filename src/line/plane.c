@@ -6,20 +6,15 @@
 #include "base/error.h"
 #include "base/kernel.h"
 #include "base/memory.h"
-#include "base/normal.h"
-#include "base/quad.h"
+#include "line/panel.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Beyond, the density is 0 in double. */
 static const double EDGE = 38.5;
 /* Widest panel: the density, and crossings as far out as that, are smooth over it. */
 static const double WIDEST = 0.5;
-
-enum { PANEL = 2 * MOEG_QUAD_NODES - 1 };
 
 typedef struct plane {
     const moeg_rays *rays;
@@ -32,7 +27,7 @@ typedef struct plane {
     double *kink;
     size_t kinks;
     double finest;
-    double *memory;
+    double *memory, *sums; /* sums (count x 3) */
     moeg_ray_buffers buffers;
 } plane;
 
@@ -72,7 +67,7 @@ static void find_kinks(plane *p)
 static int prepare(const moeg_rays *rays, size_t k, const moeg_ray_quantity *quantity, plane *p)
 {
     const moeg_ray *ray = &rays->ray[k];
-    const size_t J = ray->losers, stride = moeg_round_lanes(PANEL);
+    const size_t J = ray->losers, stride = moeg_round_lanes(MOEG_PANEL);
     *p = (plane){.rays = rays,
                  .stratum = k,
                  .ray = ray,
@@ -82,7 +77,8 @@ static int prepare(const moeg_rays *rays, size_t k, const moeg_ray_quantity *qua
     p->level = moeg_alloc(2 * p->lines, sizeof *p->level);
     p->kink = moeg_alloc(p->lines * p->lines + 2, sizeof *p->kink);
     p->memory = moeg_alloc_zero(moeg_rays_layout(rays, k, quantity, stride, NULL, &p->buffers), sizeof *p->memory);
-    if (p->level == NULL || p->kink == NULL || p->memory == NULL)
+    p->sums = moeg_alloc(quantity->count, 3 * sizeof *p->sums);
+    if (p->level == NULL || p->kink == NULL || p->memory == NULL || p->sums == NULL)
         return 0;
     p->slope = p->level + p->lines;
     moeg_rays_layout(rays, k, quantity, stride, p->memory, &p->buffers);
@@ -100,35 +96,15 @@ static void finish(plane *p)
     moeg_release(p->level);
     moeg_release(p->kink);
     moeg_release(p->memory);
+    moeg_release(p->sums);
 }
 
-/* Adds the panel [lo, hi], y = anchor + offset: its nodes are the lines of one block. */
 static void add_panel(plane *p, double anchor, double lo, double hi, moeg_ray_result *result)
 {
-    moeg_ray_block *block = &p->buffers.block;
-    const double half = (hi - lo) / 2, middle = (hi + lo) / 2;
-    double kronrod[PANEL], gauss[PANEL];
-    for (size_t i = 0; i < block->stride; i++) {
-        const size_t node = i < PANEL ? i : 0, at = (node + 1) / 2; /* 0, +1, -1, +2, -2, ... */
-        const double y = anchor + (middle + (node % 2 == 1 ? half : -half) * moeg_quad_rule[at].node);
-        block->u[i] = y * p->normal[0];
-        block->u[block->stride + i] = y * p->normal[1];
-        if (i < PANEL) {
-            kronrod[i] = moeg_quad_rule[at].kronrod * half * moeg_normal_density(y);
-            gauss[i] = moeg_quad_rule[at].gauss * half * moeg_normal_density(y);
-        }
-    }
-    moeg_rays_evaluate(p->rays, p->stratum, p->quantity, &p->buffers);
+    moeg_panel_sum(p->rays, p->stratum, p->quantity, p->normal, anchor, lo, hi, &p->buffers, p->sums);
     for (size_t j = 0; j < p->quantity->count; j++) {
-        double fine = 0, coarse = 0, size = 0;
-        for (size_t i = 0; i < PANEL; i++) {
-            const double value = p->buffers.values[j * block->stride + i];
-            fine += kronrod[i] * value;
-            coarse += gauss[i] * value;
-            size += kronrod[i] * (4 * DBL_EPSILON * fabs(value) + p->buffers.errors[j * block->stride + i]);
-        }
-        result->value[j] += fine;
-        result->error[j] += fabs(fine - coarse) + size;
+        result->value[j] += p->sums[3 * j];
+        result->error[j] += p->sums[3 * j + 1] + p->sums[3 * j + 2];
     }
 }
 

@@ -6,14 +6,11 @@
 #include "base/error.h"
 #include "base/kernel.h"
 #include "base/memory.h"
-#include "base/normal.h"
-#include "base/quad.h"
+#include "line/panel.h"
 #include "line/vertex.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Beyond EDGE the density is 0 in double; within BULK it is all but 1e-18 of the probability. */
 static const double EDGE = 38.5, BULK = 9;
@@ -25,7 +22,7 @@ static const double ENOUGH = 1e-14;
 static const double STEEP = 0.1;
 
 /* Where it is not smooth for all that, halving ends after so many panels of a stratum: the error then says so. */
-enum { PANEL = 2 * MOEG_QUAD_NODES - 1, DEPTH = 44, MOST_HALVED = 1 << 13 };
+enum { DEPTH = 44, MOST_HALVED = 1 << 13 };
 
 typedef struct plane {
     const moeg_rays *rays;
@@ -92,7 +89,7 @@ static void find_kinks(const moeg_vertices *vertices, plane *p)
 
 static int prepare(const moeg_rays *rays, const moeg_ray_quantity *quantity, const moeg_vertices *vertices, plane *p)
 {
-    const size_t K = rays->lines.K, stride = moeg_round_lanes(PANEL), count = quantity->count;
+    const size_t K = rays->lines.K, stride = moeg_round_lanes(MOEG_PANEL), count = quantity->count;
     *p = (plane){.rays = rays, .quantity = quantity};
     p->kink = moeg_alloc(vertices->count + 3 * K * K + 2, sizeof *p->kink);
     p->size = moeg_alloc_zero(count, sizeof *p->size);
@@ -113,35 +110,11 @@ static void finish(plane *p)
     moeg_release(p->memory);
 }
 
-/* The panel [lo, hi], whose nodes are the lines of one block: sums of this depth. */
+/* The sums of a panel of this depth. */
 static const double *sum_panel(plane *p, double lo, double hi, size_t depth)
 {
-    const size_t stride = p->buffers.stride, count = p->quantity->count;
-    const double half = (hi - lo) / 2, middle = (hi + lo) / 2;
-    double kronrod[PANEL], gauss[PANEL], *sums = p->sums + 3 * count * depth;
-    for (size_t i = 0; i < stride; i++) {
-        const size_t node = i < PANEL ? i : 0, at = (node + 1) / 2; /* 0, +1, -1, +2, -2, ... */
-        const double y = middle + (node % 2 == 1 ? half : -half) * moeg_quad_rule[at].node;
-        p->buffers.u[i] = y * p->normal[0];
-        p->buffers.u[stride + i] = y * p->normal[1];
-        if (i < PANEL) {
-            kronrod[i] = moeg_quad_rule[at].kronrod * half * moeg_normal_density(y);
-            gauss[i] = moeg_quad_rule[at].gauss * half * moeg_normal_density(y);
-        }
-    }
-    moeg_rays_evaluate(p->rays, p->rays->cells + p->l, p->quantity, &p->buffers);
-    for (size_t j = 0; j < count; j++) {
-        double fine = 0, coarse = 0, rounding = 0;
-        for (size_t i = 0; i < PANEL; i++) {
-            const double value = p->buffers.values[j * stride + i];
-            fine += kronrod[i] * value;
-            coarse += gauss[i] * value;
-            rounding += kronrod[i] * (4 * DBL_EPSILON * fabs(value) + p->buffers.errors[j * stride + i]);
-        }
-        sums[3 * j] = fine;
-        sums[3 * j + 1] = fabs(fine - coarse);
-        sums[3 * j + 2] = rounding;
-    }
+    double *sums = p->sums + 3 * p->quantity->count * depth;
+    moeg_panel_sum(p->rays, p->rays->cells + p->l, p->quantity, p->normal, 0, lo, hi, &p->buffers, sums);
     return sums;
 }
 

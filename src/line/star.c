@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/vector.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,14 +17,6 @@ typedef struct corral {
     long double *system; /* (most x most), Cholesky's */
     long double *affine; /* (most) */
 } corral;
-
-static double dot(size_t n, const double *a, const double *b)
-{
-    double sum = 0;
-    for (size_t j = 0; j < n; j++)
-        sum += a[j] * b[j];
-    return sum;
-}
 
 static void set_point(corral *c)
 {
@@ -114,9 +107,9 @@ static void search(corral *c)
     double scale = 0;
     size_t first = 0;
     for (size_t i = 0; i < c->n; i++) {
-        const double square = dot(c->r, c->points + i * c->r, c->points + i * c->r);
+        const double square = moeg_dot(c->r, c->points + i * c->r, c->points + i * c->r);
         scale = fmax(scale, square);
-        if (square < dot(c->r, c->points + first * c->r, c->points + first * c->r))
+        if (square < moeg_dot(c->r, c->points + first * c->r, c->points + first * c->r))
             first = i;
     }
     c->index[0] = first;
@@ -125,11 +118,11 @@ static void search(corral *c)
     set_point(c);
     /* Each step lowers |x|: the limit is for rounding alone. */
     for (size_t step = 0; step < 100 * (c->n + c->r); step++) {
-        const double square = dot(c->r, c->x, c->x);
+        const double square = moeg_dot(c->r, c->x, c->x);
         size_t nearest = 0;
         double least = INFINITY;
         for (size_t i = 0; i < c->n; i++) {
-            const double height = dot(c->r, c->x, c->points + i * c->r);
+            const double height = moeg_dot(c->r, c->x, c->points + i * c->r);
             if (height < least) {
                 least = height;
                 nearest = i;
@@ -162,7 +155,7 @@ moeg_status moeg_hull_nearest(const char *function, size_t n, size_t r, const do
         status = moeg_fail_memory(function);
     } else {
         search(&c);
-        *square = dot(r, point, point);
+        *square = moeg_dot(r, point, point);
     }
     moeg_release(c.index);
     moeg_release(c.weight);
@@ -190,7 +183,7 @@ moeg_status moeg_star_direction(const char *function, size_t K, size_t r, const 
     if (status == MOEG_OK) {
         double least = INFINITY, steepest = 0;
         for (size_t j = 0; j + 1 < K; j++) {
-            slope[j] = dot(r, points + j * r, direction) / sqrt(square);
+            slope[j] = moeg_dot(r, points + j * r, direction) / sqrt(square);
             least = fmin(least, slope[j]);
             steepest = fmax(steepest, slope[j]);
             slope[j] = ldexp(slope[j], exponent);

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/kernel.h"
 #include "base/memory.h"
+#include "base/vector.h"
 #include "line/star.h"
 
 #include <math.h>
@@ -18,14 +19,6 @@ typedef struct pool {
     double *direction; /* (room x r) */
 } pool;
 
-static double dot(size_t n, const double *a, const double *b)
-{
-    double sum = 0;
-    for (size_t j = 0; j < n; j++)
-        sum += a[j] * b[j];
-    return sum;
-}
-
 /* |x|, and x/|x| in its place; 0 if that is not above 0. By a power of two, so that no square over- or underflows. */
 static double normalise(size_t r, double *x)
 {
@@ -37,7 +30,7 @@ static double normalise(size_t r, double *x)
     const int exponent = ilogb(largest);
     for (size_t l = 0; l < r; l++)
         x[l] = ldexp(x[l], -exponent);
-    const double norm = sqrt(dot(r, x, x));
+    const double norm = sqrt(moeg_dot(r, x, x));
     for (size_t l = 0; l < r; l++)
         x[l] /= norm;
     return ldexp(norm, exponent);
@@ -56,7 +49,7 @@ static double seen_by(const pool *p, const double *normal)
 {
     double best = 0;
     for (size_t l = 0; l < p->count; l++)
-        best = fmax(best, fabs(dot(p->r, p->direction + l * p->r, normal)));
+        best = fmax(best, fabs(moeg_dot(p->r, p->direction + l * p->r, normal)));
     return best;
 }
 
@@ -162,7 +155,7 @@ static moeg_status fill_stratum(const char *function, const moeg_frame *frame, c
         return moeg_fail_memory(function);
     memcpy(s->direction, direction, r * sizeof *direction);
     for (size_t k = 0; k < K; k++) {
-        s->slope[k] = dot(r, logits->T + k * r, direction);
+        s->slope[k] = moeg_dot(r, logits->T + k * r, direction);
         for (size_t l = 0; l < r; l++)
             s->tilt[k * r + l] = logits->T[k * r + l] - s->slope[k] * direction[l];
     }
