@@ -189,10 +189,10 @@ moeg_status moeg_boundary_job_make(const char *function, moeg_job **job, const m
         return status;
     }
     c->weights = moeg_law_weights(c->rows.law);
-    enum { ROWS = 64 };
     boundary_rows r;
-    const size_t per_row = (layout(c, 2 * ROWS, NULL, &r) - layout(c, ROWS, NULL, &r)) / ROWS;
-    const size_t rows = moeg_block_rows(per_row + 2);
+    /* Without the counts of the bins, whose room is not of rows. */
+    const size_t probed = layout(c, 2 * MOEG_BLOCK_PROBE, NULL, &r) - layout(c, MOEG_BLOCK_PROBE, NULL, &r);
+    const size_t rows = moeg_block_rows_from(probed + 2 * MOEG_BLOCK_PROBE);
     const moeg_job_spec spec = {
         .name = "boundary",
         .units = moeg_sample_units(law, s),

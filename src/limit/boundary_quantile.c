@@ -65,10 +65,9 @@ static void merge(const void *context, const double *right, double *left)
 /* The job over *k, which it does not own. */
 static moeg_status make_job(kept *k, uint64_t units, moeg_job **job)
 {
-    enum { ROWS = 64 };
-    const size_t per_row =
-        (moeg_gap_rows_workspace(&k->rows, 2 * ROWS) - moeg_gap_rows_workspace(&k->rows, ROWS)) / ROWS;
-    const size_t rows = moeg_block_rows(per_row + 1);
+    const size_t probed =
+        moeg_gap_rows_workspace(&k->rows, 2 * MOEG_BLOCK_PROBE) - moeg_gap_rows_workspace(&k->rows, MOEG_BLOCK_PROBE);
+    const size_t rows = moeg_block_rows_from(probed + MOEG_BLOCK_PROBE);
     const moeg_job_spec spec = {
         .name = "boundary_quantile",
         .units = units,
