@@ -172,6 +172,20 @@ routed_curve routed_gap(routed *r, const char *experts, grid tau, const moeg_sam
     return c;
 }
 
+/* The limit of mass/w^power, from lines and points that are not those of the masses. */
+static void find_constant(routed_curve *c, const routed *r, moeg_gap gap, moeg_sampling s)
+{
+    moeg_estimate constant;
+    s.method = MOEG_METHOD_LINE;
+    s.seed++;
+    s.level = 0.999;
+    const moeg_status status = c->power == 1
+                                   ? moeg_surface_slope(r->router, gap.upper, r->law, &s, &constant)
+                                   : moeg_surface_order_constant(r->router, (size_t)c->power, r->law, &s, &constant);
+    if (status == MOEG_OK)
+        c->constant = constant;
+}
+
 routed_curve routed_mass(const routed *r, moeg_gap gap, int power, grid w, const moeg_sampling *asked)
 {
     routed_curve c = curve_create("mass", "w", power, w);
@@ -190,7 +204,6 @@ routed_curve routed_mass(const routed *r, moeg_gap gap, int power, grid w, const
     progress_end(&bar, &s);
     if (moeg_boundary_pairwise(r->router, r->law, c.n, c.x, c.bound, &slope) == MOEG_OK)
         c.small = 1e-3 / slope;
-    if (gap.upper == 1 && gap.lower == 2 && moeg_boundary_slope(r->router, r->law, &slope) == MOEG_OK)
-        c.constant = (moeg_estimate){.value = slope, .lo = slope, .hi = slope};
+    find_constant(&c, r, gap, s);
     return c;
 }

@@ -196,7 +196,9 @@ static void check_order(verdict *v, const routed_curve *c)
             covariance[i * n + j] = c->covariance[i * c->n + j];
     const moeg_status status = n < 2 ? MOEG_EDOM : moeg_order_fit(n, c->x, c->line, covariance, 0.999, &law);
     free(covariance);
-    if (status != MOEG_OK)
+    if (c->power > 1 && isnan(c->constant.value))
+        verdict_none(v, "the mass is known to be a power of w for order 1 and where there is a constant");
+    else if (status != MOEG_OK)
         verdict_none(v, "too few values of %s below %.3g, where lines see the order", c->variable, c->small);
     else
         verdict_check(v, law.order.lo - small_term <= c->power && c->power <= law.order.hi + small_term,

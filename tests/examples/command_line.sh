@@ -403,8 +403,13 @@ sed -n 2p two.csv | awk -F, '{ off = $2 / $6 - 1; exit !($3 == 0 && off < 1e-9 &
 printf '1.2,0.1,0.05\n0.35,1.05,-0.15\n-0.95,0.6,0.2\n-0.7,-0.85,0.1\n0.4,-1.15,-0.25\n' >five.csv
 printf '0.2,-0.1\n' >five_mean.csv
 printf '1.1,0.3\n0.3,0.7\n' >five_cov.csv
+five='boundary_mass --quick --router five.csv --mean five_mean.csv --cov five_cov.csv'
+agrees $five --r 2
+grep -q '^  ok    mass/leading -> 1: .*the constant 0.828547 ' out || complain 'the constant of order 2 of five experts'
+agrees boundary_mass --quick --K 4 --d 2 --r 3
+grep -q '^  none  the mass is known to be a power of w' out || complain 'no power of w where more experts tie at a point'
 for rank in '1 1.3112699827' '2 1.2351208527'; do
-    csv five_mass.csv boundary_mass --quick --router five.csv --mean five_mean.csv --cov five_cov.csv --k ${rank% *}
+    csv five_mass.csv $five --k ${rank% *}
     sed -n 2p five_mass.csv | awk -F, -v constant=${rank#* } \
         '{ off = $2 / $1 / constant - 1; exit !(off < 1e-9 && off > -1e-9) }' ||
         complain "the mass of five experts from files, ranks ${rank% *} and one more"
