@@ -32,7 +32,16 @@ typedef int (*moeg_progress)(uint64_t done, uint64_t total, void *user);
 
 struct moeg_runner;
 
-/** How to sample. Get one from moeg_sampling_default() and change what differs.
+/** How to sample.
+ *
+ * With a tolerance units are drawn in rounds, each as long as the errors of those before foresee. Only the results of
+ * whole rounds decide, so that threads change nothing; progress is told of each round. It is for moeg_risk_curve(),
+ * moeg_risk_gap(), moeg_leading_slope(), moeg_leading_remainder(), moeg_boundary_mass() and moeg_boundary_gap_mass(),
+ * and for all estimates that are asked for; other functions, jobs, and sums over the rows of an empirical law take n
+ * units. A tolerance that n units do not reach is #MOEG_EUNABLE, with the estimates written. That a run ends where its
+ * error bar happens to be short costs intervals less than 2 % of their coverage.
+ *
+ * Get one from moeg_sampling_default() and change what differs.
  *
  * Results depend only on (inputs, seed, n): bit for bit the same, on one build and processor type, for any number of
  * threads, any runner and any cut into parts (`docs/architecture.md`, Reproducibility). */
@@ -41,7 +50,10 @@ typedef struct moeg_sampling {
     uint64_t n;    /**< Units in total; default 2^14, at least 1. An empirical law always uses each of its rows once. */
     moeg_method method; /**< Default #MOEG_METHOD_AUTO. */
     double level;       /**< Confidence level of intervals, in (0, 1). Default 0.95. */
-    int max_threads;    /**< 0, the default: as OpenMP decides (OMP_NUM_THREADS). */
+    /** Stop where half of every interval is at most max(abs_tol, rel_tol |value|), with n units at the latest. Finite,
+     * at least 0; 0 and 0, the default: at n. */
+    double rel_tol, abs_tol;
+    int max_threads; /**< 0, the default: as OpenMP decides (OMP_NUM_THREADS). */
     /** Directions of lines of your own, (direction_count x d), as gradients: the direction of a line is the one in
      * which w.x grows fastest beside its spread under the law, as for a row w of a router. For functions that say so
      * (others refuse them: #MOEG_EUNSUPPORTED), and method LINE by name. Default NULL and 0: they choose. Not owned. */
@@ -55,7 +67,8 @@ typedef struct moeg_sampling {
 /** The default options. Thread-safe; never fails. */
 MOEG_EXPORT moeg_sampling moeg_sampling_default(void);
 
-/** Whether the options make sense: n >= 1, a known method, 0 < level < 1, max_threads >= 0; directions if and only if
+/** Whether the options make sense: n >= 1, a known method, 0 < level < 1, tolerances finite and at least 0,
+ * max_threads >= 0; directions if and only if
  * direction_count > 0, and then method LINE.
  *
  * Every function that takes options checks them with this.

@@ -24,6 +24,8 @@ moeg_sampling moeg_sampling_default(void)
         .n = 1 << 14,
         .method = MOEG_METHOD_AUTO,
         .level = 0.95,
+        .rel_tol = 0,
+        .abs_tol = 0,
         .max_threads = 0,
         .directions = NULL,
         .direction_count = 0,
@@ -57,6 +59,10 @@ moeg_status moeg_sampling_check(const moeg_sampling *options)
         return moeg_fail(MOEG_EINVAL, "sampling: method must be one of auto, mc, line, got %d", (int)options->method);
     if (!(options->level > 0 && options->level < 1))
         return moeg_fail(MOEG_EINVAL, "sampling: level must be in (0, 1), got %g", options->level);
+    if (!(options->rel_tol >= 0) || isinf(options->rel_tol))
+        return moeg_fail(MOEG_EINVAL, "sampling: rel_tol must be finite and at least 0, got %g", options->rel_tol);
+    if (!(options->abs_tol >= 0) || isinf(options->abs_tol))
+        return moeg_fail(MOEG_EINVAL, "sampling: abs_tol must be finite and at least 0, got %g", options->abs_tol);
     if (options->max_threads < 0)
         return moeg_fail(MOEG_EINVAL, "sampling: max_threads must be at least 0, got %d", options->max_threads);
     return check_directions(options);

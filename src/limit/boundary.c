@@ -3,6 +3,8 @@
 #include "base/error.h"
 #include "base/interval.h"
 #include "base/job.h"
+#include "base/memory.h"
+#include "base/rounds.h"
 #include "limit/boundary_job.h"
 #include "limit/check.h"
 #include "limit/line.h"
@@ -68,18 +70,42 @@ static moeg_status run_rays(const char *function, const char *refusal, const moe
     return status;
 }
 
+/* What a round is judged by: masses alone. */
+typedef struct judged {
+    const char *function;
+    moeg_sampling s;
+    size_t nw;
+    moeg_estimate *mass; /* (nw) */
+} judged;
+
+static moeg_status judge(void *user, const moeg_job *job, const moeg_partial *partial, double *excess)
+{
+    const judged *j = user;
+    const moeg_boundary_results results = {.mass = j->mass};
+    const moeg_status status = moeg_boundary_job_read(j->function, job, partial, j->s.level, &results);
+    *excess = moeg_tolerance_excess(&j->s, status < 0 ? 0 : j->nw, j->mass);
+    return status < 0 ? status : MOEG_OK;
+}
+
 static moeg_status run_sampling(const char *function, const moeg_router *router, moeg_gap gap, const moeg_law *law,
                                 size_t nw, const double *w, const moeg_sampling *s,
                                 const moeg_boundary_results *results)
 {
     moeg_job *job = NULL;
     moeg_partial *partial = NULL;
+    double excess = 0;
+    const int fixed = results->alpha != NULL || moeg_law_rows(law) != 0;
+    judged run = {function, fixed ? moeg_without_tolerance(s) : *s, nw, NULL};
     moeg_status status = moeg_boundary_job_make(function, &job, router, gap, law, nw, w, results->alpha != NULL, 1, s);
+    if (status == MOEG_OK && (run.mass = moeg_alloc(nw, sizeof *run.mass)) == NULL)
+        status = moeg_fail_memory(function);
     if (status == MOEG_OK)
-        status = moeg_job_run(job, s, 0, moeg_job_blocks(job), &partial);
+        status = moeg_rounds_run(job, &run.s, judge, &run, &partial, &excess);
     if (status >= 0)
         status =
             moeg_sampled_status(function, status, moeg_boundary_job_read(function, job, partial, s->level, results));
+    status = moeg_rounds_status(function, status, s, excess);
+    moeg_release(run.mass);
     moeg_partial_free(partial);
     moeg_job_free(job);
     return status;

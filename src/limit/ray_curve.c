@@ -36,7 +36,7 @@ static moeg_status curve_at_once(const char *function, const moeg_ray_gap *c, co
     if (grid == NULL)
         return moeg_fail_memory(function);
     moeg_ray_result result;
-    moeg_status status = moeg_ray_gap_expect(function, &all, s, 0, &result);
+    moeg_status status = moeg_ray_gap_expect(function, &all, 0, &result);
     moeg_release(grid);
     if (status < 0)
         return status;
@@ -61,8 +61,8 @@ static moeg_status curve_at_once(const char *function, const moeg_ray_gap *c, co
 static moeg_status curve_by_parts(const char *function, const moeg_ray_gap *c, const moeg_sampling *s, outcome *out)
 {
     moeg_ray_result at_0, one;
-    moeg_ray_gap part = {.risk = c->risk, .mixing = c->mixing, .with_hard = 1};
-    moeg_status status = moeg_ray_gap_expect(function, &part, s, 0, &at_0);
+    moeg_ray_gap part = {.s = s, .risk = c->risk, .mixing = c->mixing, .with_hard = 1};
+    moeg_status status = moeg_ray_gap_expect(function, &part, 0, &at_0);
     if (status < 0)
         return status;
     moeg_ray_gap_put(&at_0, 1, 0, 1, s->level, out->want_hard, &out->hard, &status);
@@ -71,7 +71,7 @@ static moeg_status curve_by_parts(const char *function, const moeg_ray_gap *c, c
     for (size_t t = 0; t < c->ntau && status >= 0; t++) {
         const double unit = moeg_ray_gap_unit(c, c->tau[t]);
         part.tau = c->tau + t;
-        const moeg_status run = moeg_ray_gap_expect(function, &part, s, c->tau[t], &one);
+        const moeg_status run = moeg_ray_gap_expect(function, &part, c->tau[t], &one);
         if (run < 0) {
             status = run;
             break;
@@ -99,7 +99,15 @@ moeg_status moeg_ray_risk_curve(const char *function, const moeg_ray_risk *risk,
                                 const double *tau, const moeg_sampling *s, moeg_estimate *hard, moeg_estimate *soft,
                                 moeg_estimate *gap, double *gap_covariance)
 {
-    const moeg_ray_gap c = {.risk = risk, .mixing = mixing, .with_hard = 1, .ntau = ntau, .tau = tau};
+    const moeg_ray_gap c = {.s = s,
+                            .want_hard = hard != NULL,
+                            .want_soft = soft != NULL,
+                            .want_gap = gap != NULL,
+                            .risk = risk,
+                            .mixing = mixing,
+                            .with_hard = 1,
+                            .ntau = ntau,
+                            .tau = tau};
     outcome out = {.want_hard = hard != NULL,
                    .want_soft = soft != NULL,
                    .want_gap = gap != NULL || gap_covariance != NULL,

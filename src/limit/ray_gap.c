@@ -110,10 +110,10 @@ static size_t layout(const moeg_ray_gap *c, const moeg_ray *ray, size_t stride, 
     return used;
 }
 
-size_t moeg_ray_gap_workspace(const void *self, const moeg_ray *ray, size_t stride)
+size_t moeg_ray_gap_workspace(const moeg_ray_gap *c, const moeg_ray *ray, size_t stride)
 {
     workspace_parts p;
-    return layout(self, ray, stride, NULL, &p);
+    return layout(c, ray, stride, NULL, &p);
 }
 
 /* Outputs at the crossing: value + weight.u + along t. */
@@ -316,10 +316,9 @@ static void evaluate_temperature(const moeg_ray_gap *c, const moeg_ray *ray, con
     }
 }
 
-void moeg_ray_gap_evaluate(const void *self, const moeg_ray *ray, const moeg_ray_block *block, double *scratch,
+void moeg_ray_gap_evaluate(const moeg_ray_gap *c, const moeg_ray *ray, const moeg_ray_block *block, double *scratch,
                            double *values, double *errors)
 {
-    const moeg_ray_gap *c = self;
     const size_t stride = block->stride, size = stride * sizeof *values, count = moeg_ray_gap_count(c);
     size_t next = 0;
     workspace_parts p;

@@ -22,6 +22,8 @@ typedef struct moeg_ray_gap {
     int with_control;
     size_t ntau;
     const double *tau;
+    const moeg_sampling *s;                        /* for its tolerance */
+    int want_hard, want_lead, want_gap, want_soft; /* which values it is for */
 } moeg_ray_gap;
 
 size_t moeg_ray_gap_count(const moeg_ray_gap *gap);
@@ -32,9 +34,9 @@ double moeg_ray_gap_small(const moeg_ray_gap *gap);
 /* The unit of the gap of a temperature. */
 double moeg_ray_gap_unit(const moeg_ray_gap *gap, double tau);
 
-/* For moeg_ray_quantity, self being a moeg_ray_gap. */
-size_t moeg_ray_gap_workspace(const void *self, const moeg_ray *ray, size_t stride);
-void moeg_ray_gap_evaluate(const void *self, const moeg_ray *ray, const moeg_ray_block *block, double *scratch,
+/* For moeg_ray_quantity. */
+size_t moeg_ray_gap_workspace(const moeg_ray_gap *gap, const moeg_ray *ray, size_t stride);
+void moeg_ray_gap_evaluate(const moeg_ray_gap *gap, const moeg_ray *ray, const moeg_ray_block *block, double *scratch,
                            double *values, double *errors);
 
 /* Makes c draw lines where r > 2: with a control; and, if the value of a small temperature is all rest (remainders,
@@ -42,10 +44,12 @@ void moeg_ray_gap_evaluate(const void *self, const moeg_ray *ray, const moeg_ray
  * Returns the new grid, to be freed with moeg_release(), or NULL. */
 double *moeg_ray_gap_extend(moeg_ray_gap *c, int all_rest);
 
+/* The unit of an estimate of gap t: of remainders, (G - tau slope)/tau^2. */
+double moeg_ray_gap_scale(const moeg_ray_gap *gap, size_t t);
+
 /* The expectations of the values, less their regression on the control; `width` as in moeg_ray_quantity. To be freed
  * with moeg_ray_result_free(). */
-moeg_status moeg_ray_gap_expect(const char *function, const moeg_ray_gap *c, const moeg_sampling *s, double width,
-                                moeg_ray_result *result);
+moeg_status moeg_ray_gap_expect(const char *function, const moeg_ray_gap *c, double width, moeg_ray_result *result);
 
 /* The estimate of value j, which is in units of `unit`, and, if it is wanted, the worst status so far. */
 void moeg_ray_gap_put(const moeg_ray_result *result, size_t count, size_t j, double unit, double level, int wanted,

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/normal.h"
+#include "base/rounds.h"
 #include "base/tail.h"
 #include "limit/line.h"
 #include "line/envelope.h"
@@ -15,6 +16,7 @@ typedef struct masses {
     moeg_gap gap;
     size_t nw;
     const double *w, *scale; /* (nw): masses times these are what lines have */
+    const moeg_sampling *s;
 } masses;
 
 /* A power of two that brings a mass of the order of w^rank near 1: of errors fourth powers are formed. */
@@ -147,12 +149,25 @@ static void unscale(double scale, moeg_estimate *mass)
     mass->hi = fmin(mass->hi / scale, 1);
 }
 
+static double excess(const void *self, moeg_ray_result *result)
+{
+    const masses *m = self;
+    double most = 0;
+    for (size_t j = 0; j < m->nw; j++) {
+        moeg_estimate mass;
+        moeg_ray_estimate(result, m->nw, j, m->s->level, &mass);
+        unscale(m->scale[j], &mass);
+        most = fmax(most, moeg_tolerance_excess(m->s, 1, &mass));
+    }
+    return most;
+}
+
 /* r = 2: one width at a time, each with its own kinks. */
 static moeg_status expect(const char *function, const moeg_rays *rays, moeg_gap gap, size_t nw, const double *w,
                           const double *scale, const moeg_sampling *s, moeg_estimate *mass)
 {
     const size_t together = rays->r == 2 ? 1 : nw;
-    masses m = {.gap = gap, .nw = together};
+    masses m = {.gap = gap, .nw = together, .s = s};
     moeg_ray_quantity quantity = {
         .count = together,
         .workspace = no_workspace,
@@ -160,6 +175,7 @@ static moeg_status expect(const char *function, const moeg_rays *rays, moeg_gap 
         .line_workspace = line_workspace,
         .line_evaluate = evaluate_lines,
         .self = &m,
+        .excess = excess,
         .gap = gap,
     };
     moeg_status worst = MOEG_OK;
@@ -194,7 +210,10 @@ moeg_status moeg_ray_mass(const char *function, const moeg_rays *rays, moeg_gap 
     }
     if (status == MOEG_OK && gap.lower <= rays->frame.logits[0].K)
         status = expect(function, rays, gap, nw, w, scale, s, all);
-    if (status == MOEG_EUNABLE)
+    int unknown = 0;
+    for (size_t j = 0; j < nw && status == MOEG_EUNABLE; j++)
+        unknown = unknown || isinf(all[j].std_error);
+    if (unknown)
         moeg_fail(status, "%s: %llu lines are too few for an error bar", function, (unsigned long long)s->n);
     if (status >= 0)
         memcpy(mass, all, nw * sizeof *mass);

@@ -24,14 +24,14 @@ static moeg_status at_once(const char *function, const moeg_ray_gap *c, const mo
     if (grid == NULL)
         return moeg_fail_memory(function);
     moeg_ray_result result;
-    moeg_status status = moeg_ray_gap_expect(function, &all, s, 0, &result);
+    moeg_status status = moeg_ray_gap_expect(function, &all, 0, &result);
     moeg_release(grid);
     if (status < 0)
         return status;
     const size_t count = moeg_ray_gap_count(&all);
     moeg_ray_gap_put(&result, count, 0, 1, s->level, 1, slope, &status);
     for (size_t t = 0; t < c->ntau; t++)
-        moeg_ray_gap_put(&result, count, 1 + t, 1 / c->tau[t], s->level, 1, &remainder[t], &status);
+        moeg_ray_gap_put(&result, count, 1 + t, moeg_ray_gap_scale(c, t), s->level, 1, &remainder[t], &status);
     *slope = c->mixing == MOEG_MIX_LOSS && !c->risk->jumps ? no_slope(result.lines, s->level) : *slope;
     moeg_ray_result_free(&result);
     return status;
@@ -48,10 +48,10 @@ static moeg_status by_parts(const char *function, const moeg_ray_gap *c, const m
         moeg_ray_result result;
         part.ntau = 1;
         part.tau = c->tau + t;
-        const moeg_status run = moeg_ray_gap_expect(function, &part, s, c->tau[t], &result);
+        const moeg_status run = moeg_ray_gap_expect(function, &part, c->tau[t], &result);
         if (run < 0)
             return run;
-        moeg_ray_gap_put(&result, 2, 1, 1 / c->tau[t], s->level, 1, &remainder[t], &status);
+        moeg_ray_gap_put(&result, 2, 1, moeg_ray_gap_scale(c, t), s->level, 1, &remainder[t], &status);
         moeg_ray_result_free(&result);
     }
     return status;
@@ -61,6 +61,13 @@ moeg_status moeg_ray_remainder(const char *function, const moeg_ray_risk *risk, 
                                const double *tau, const moeg_sampling *s, moeg_estimate *slope,
                                moeg_estimate *remainder)
 {
-    const moeg_ray_gap c = {.risk = risk, .mixing = mixing, .with_lead = 1, .ntau = ntau, .tau = tau};
+    const moeg_ray_gap c = {.s = s,
+                            .want_lead = 1,
+                            .want_gap = 1,
+                            .risk = risk,
+                            .mixing = mixing,
+                            .with_lead = 1,
+                            .ntau = ntau,
+                            .tau = tau};
     return risk->rays.r == 2 ? by_parts(function, &c, s, slope, remainder) : at_once(function, &c, s, slope, remainder);
 }

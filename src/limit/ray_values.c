@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/rounds.h"
 #include "limit/ray_mass.h"
 
 #include <math.h>
@@ -75,39 +76,6 @@ static void correct_rests(const moeg_ray_gap *c, size_t first, const double *fel
     }
 }
 
-moeg_status moeg_ray_gap_expect(const char *function, const moeg_ray_gap *c, const moeg_sampling *s, double width,
-                                moeg_ray_result *result)
-{
-    const moeg_ray_quantity quantity = {
-        .count = moeg_ray_gap_count(c),
-        .workspace = moeg_ray_gap_workspace,
-        .evaluate = moeg_ray_gap_evaluate,
-        .self = c,
-        .aim = c->with_hard ? 1 : 0,
-        .aims = c->ntau + (c->with_lead ? 1 : 0),
-        .width = width,
-    };
-    const moeg_status status = moeg_rays_expect(function, &c->risk->rays, &quantity, s, result);
-    if (status < 0 || !c->with_control)
-        return status;
-    const size_t first = (size_t)(c->with_hard != 0) + (c->with_lead != 0);
-    const size_t at = first + (c->with_hard ? 2 : 1) * c->ntau;
-    double *felt = moeg_alloc(2 * c->ntau + 1, sizeof *felt);
-    if (felt == NULL) {
-        moeg_ray_result_free(result);
-        return moeg_fail_memory(function);
-    }
-    for (size_t t = 0; c->with_felt && t < c->ntau; t++) {
-        felt[t] = result->value[at + t];
-        felt[c->ntau + t] = result->covariance[(at + t) * (quantity.count + 1)];
-    }
-    use_control(quantity.count, result);
-    if (c->with_felt)
-        correct_rests(c, first, felt, felt + c->ntau, result);
-    moeg_release(felt);
-    return status;
-}
-
 void moeg_ray_gap_put(const moeg_ray_result *result, size_t count, size_t j, double unit, double level, int wanted,
                       moeg_estimate *out, moeg_status *status)
 {
@@ -118,4 +86,88 @@ void moeg_ray_gap_put(const moeg_ray_result *result, size_t count, size_t j, dou
     out->lo *= unit;
     out->hi *= unit;
     *status = *status == MOEG_OK && wanted ? one : *status;
+}
+
+double moeg_ray_gap_scale(const moeg_ray_gap *c, size_t t)
+{
+    return c->with_lead ? 1 / c->tau[t] : moeg_ray_gap_unit(c, c->tau[t]);
+}
+
+/* What lines drawn at random say, less their control. felt (2 ntau) is scratch. */
+static void correct(const moeg_ray_gap *c, double *felt, moeg_ray_result *result)
+{
+    const size_t count = moeg_ray_gap_count(c), first = (size_t)(c->with_hard != 0) + (c->with_lead != 0);
+    const size_t at = first + (c->with_hard ? 2 : 1) * c->ntau;
+    for (size_t t = 0; c->with_felt && t < c->ntau; t++) {
+        felt[t] = result->value[at + t];
+        felt[c->ntau + t] = result->covariance[(at + t) * (count + 1)];
+    }
+    use_control(count, result);
+    if (c->with_felt)
+        correct_rests(c, first, felt, felt + c->ntau, result);
+}
+
+/* A gap, and the scratch for correct(). */
+typedef struct judged {
+    const moeg_ray_gap *gap;
+    double *felt;
+} judged;
+
+static double excess_of(const moeg_ray_gap *c, const moeg_ray_result *result, size_t j, double unit)
+{
+    moeg_estimate e;
+    moeg_status status = MOEG_OK;
+    moeg_ray_gap_put(result, moeg_ray_gap_count(c), j, unit, c->s->level, 0, &e, &status);
+    return moeg_tolerance_excess(c->s, 1, &e);
+}
+
+static double excess(const void *self, moeg_ray_result *result)
+{
+    const judged *j = self;
+    const moeg_ray_gap *c = j->gap;
+    const size_t first = (size_t)(c->with_hard != 0) + (c->with_lead != 0), ntau = c->ntau - (c->with_felt ? 1 : 0);
+    double most = 0;
+    correct(c, j->felt, result);
+    if (c->want_hard || c->want_lead)
+        most = excess_of(c, result, 0, 1);
+    for (size_t t = 0; t < ntau; t++) {
+        if (c->want_gap && c->tau[t] > 0)
+            most = fmax(most, excess_of(c, result, first + t, moeg_ray_gap_scale(c, t)));
+        if (c->want_soft)
+            most = fmax(most, excess_of(c, result, first + c->ntau + t, 1));
+    }
+    return most;
+}
+
+static size_t workspace(const void *self, const moeg_ray *ray, size_t stride)
+{
+    return moeg_ray_gap_workspace(((const judged *)self)->gap, ray, stride);
+}
+
+static void evaluate(const void *self, const moeg_ray *ray, const moeg_ray_block *block, double *scratch,
+                     double *values, double *errors)
+{
+    moeg_ray_gap_evaluate(((const judged *)self)->gap, ray, block, scratch, values, errors);
+}
+
+moeg_status moeg_ray_gap_expect(const char *function, const moeg_ray_gap *c, double width, moeg_ray_result *result)
+{
+    judged self = {c, moeg_alloc(2 * c->ntau + 1, sizeof *self.felt)};
+    if (self.felt == NULL)
+        return moeg_fail_memory(function);
+    const moeg_ray_quantity quantity = {
+        .count = moeg_ray_gap_count(c),
+        .workspace = workspace,
+        .evaluate = evaluate,
+        .self = &self,
+        .excess = excess,
+        .aim = c->with_hard ? 1 : 0,
+        .aims = c->ntau + (c->with_lead ? 1 : 0),
+        .width = width,
+    };
+    const moeg_status status = moeg_rays_expect(function, &c->risk->rays, &quantity, c->s, result);
+    if (status >= 0 && c->with_control)
+        correct(c, self.felt, result);
+    moeg_release(self.felt);
+    return status;
 }

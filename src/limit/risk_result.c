@@ -5,8 +5,10 @@
 #include "base/error.h"
 #include "base/job.h"
 #include "base/memory.h"
+#include "base/rounds.h"
 #include "limit/check.h"
 #include "limit/support.h"
+#include "model/model.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -177,6 +179,29 @@ static moeg_status check_limit(const char *function, const moeg_risk_context *c)
     return MOEG_OK;
 }
 
+/* What a round is judged by: the outputs that are asked for. */
+typedef struct judged {
+    const char *function;
+    moeg_sampling s;
+    int hard, soft, gap;
+    size_t ntau;
+    moeg_estimate *room; /* (1 + 2 ntau) */
+} judged;
+
+static moeg_status judge(void *user, const moeg_job *job, const moeg_partial *partial, double *excess)
+{
+    const judged *j = user;
+    moeg_estimate *hard = j->room, *soft = hard + 1, *gap = soft + j->ntau;
+    const moeg_status status = moeg_risk_job_read(j->function, job, partial, j->s.level, j->hard ? hard : NULL,
+                                                  j->soft ? soft : NULL, j->gap ? gap : NULL, NULL);
+    if (status < 0)
+        return status;
+    *excess = fmax(moeg_tolerance_excess(&j->s, j->hard ? 1 : 0, hard),
+                   fmax(moeg_tolerance_excess(&j->s, j->soft ? j->ntau : 0, soft),
+                        moeg_tolerance_excess(&j->s, j->gap ? j->ntau : 0, gap)));
+    return MOEG_OK;
+}
+
 moeg_status moeg_risk_sample(const char *function, int slope, const moeg_moe *moe, const moeg_teacher *teacher,
                              const moeg_law *law, moeg_mixing mixing, size_t ntau, const double *tau,
                              const moeg_sampling *s, moeg_estimate *hard, moeg_estimate *soft, moeg_estimate *gap,
@@ -184,14 +209,23 @@ moeg_status moeg_risk_sample(const char *function, int slope, const moeg_moe *mo
 {
     moeg_job *job = NULL;
     moeg_partial *partial = NULL;
+    double excess = 0;
+    judged run = {function,     slope || moeg_law_rows(law) != 0 ? moeg_without_tolerance(s) : *s,
+                  hard != NULL, soft != NULL,
+                  gap != NULL,  ntau,
+                  NULL};
     moeg_status status = moeg_risk_job_make(function, &job, slope, moe, teacher, law, mixing, ntau, tau, s);
     if (status == MOEG_OK && slope)
         status = check_limit(function, moeg_risk_context_of(job));
+    if (status == MOEG_OK && (run.room = moeg_alloc(1 + 2 * ntau, sizeof *run.room)) == NULL)
+        status = moeg_fail_memory(function);
     if (status == MOEG_OK)
-        status = moeg_job_run(job, s, 0, moeg_job_blocks(job), &partial);
+        status = moeg_rounds_run(job, &run.s, judge, &run, &partial, &excess);
     if (status >= 0)
         status = moeg_sampled_status(
             function, status, moeg_risk_job_read(function, job, partial, s->level, hard, soft, gap, gap_covariance));
+    status = moeg_rounds_status(function, status, s, excess);
+    moeg_release(run.room);
     moeg_partial_free(partial);
     moeg_job_free(job);
     return status;

@@ -3,6 +3,7 @@
 #include <moegeom/risk.h>
 
 #include "base/error.h"
+#include "base/rounds.h"
 #include "limit/check.h"
 #include "limit/crossing.h"
 #include "limit/line.h"
@@ -151,7 +152,8 @@ moeg_status moeg_risk_temperature(const moeg_moe *moe, const moeg_teacher *teach
                                   moeg_estimate *tau)
 {
     static const char function[] = "risk_temperature";
-    struct question q = {function, moe, teacher, law, mixing, s, .line = 0};
+    const moeg_sampling options = moeg_without_tolerance(s);
+    struct question q = {function, moe, teacher, law, mixing, &options, .line = 0};
     moeg_status status = check_question(function, gap, tau_lo, tau_hi, tau);
     if (status == MOEG_OK)
         status = moeg_check_risk(function, moe, teacher, law, mixing, 1, &tau_lo, s);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/kernel.h"
 #include "base/memory.h"
+#include "base/rounds.h"
 #include "base/streams.h"
 #include "model/model.h"
 
@@ -222,7 +223,39 @@ static void read_state(const plan *p, const double *states, moeg_ray_result *res
     }
 }
 
-static moeg_status run_job(const plan *p, size_t workspace, const moeg_sampling *s, moeg_ray_result *result)
+/* Where results of rounds are read to. */
+typedef struct reading {
+    const plan *plan;
+    double *state;
+    moeg_ray_result *result;
+} reading;
+
+/* From what was done of the job, afresh. */
+static moeg_status read_partial(const reading *r, const moeg_job *job, const moeg_partial *partial)
+{
+    const size_t count = r->plan->source->count, size = count * sizeof(double);
+    r->result->lines = 0;
+    memset(r->result->value, 0, size);
+    memset(r->result->error, 0, size);
+    memset(r->result->freedom, 0, size);
+    memset(r->result->covariance, 0, count * size);
+    const moeg_status status = moeg_partial_state(job, partial, r->state);
+    if (status == MOEG_OK)
+        read_state(r->plan, r->state, r->result);
+    return status;
+}
+
+static moeg_status judge(void *user, const moeg_job *job, const moeg_partial *partial, double *excess)
+{
+    const reading *r = user;
+    const moeg_line_source *source = r->plan->source;
+    const moeg_status status = read_partial(r, job, partial);
+    *excess = status == MOEG_OK ? source->excess(source->self, r->result) : 0;
+    return status;
+}
+
+static moeg_status run_job(const char *function, const plan *p, size_t workspace, const moeg_sampling *s,
+                           moeg_ray_result *result)
 {
     const moeg_job_spec spec = {
         .name = "line",
@@ -236,18 +269,17 @@ static moeg_status run_job(const plan *p, size_t workspace, const moeg_sampling 
     };
     moeg_job *job = NULL;
     moeg_partial *partial = NULL;
-    double *state = NULL;
-    moeg_status status = moeg_job_create(&job, &spec);
+    double excess = 0;
+    const moeg_sampling options = p->source->excess != NULL ? *s : moeg_without_tolerance(s);
+    reading r = {p, moeg_alloc_zero(spec.state_size, sizeof *r.state), result};
+    moeg_status status = r.state == NULL ? moeg_fail_memory(function) : moeg_job_create(&job, &spec);
     if (status == MOEG_OK)
-        status = moeg_job_run(job, s, 0, p->blocks, &partial);
+        status = moeg_rounds_run(job, &options, judge, &r, &partial, &excess);
     if (status >= 0) {
-        state = moeg_alloc_zero(spec.state_size, sizeof *state);
-        const moeg_status read = state == NULL ? moeg_fail_memory("line") : moeg_partial_state(job, partial, state);
-        if (read == MOEG_OK)
-            read_state(p, state, result);
-        status = read == MOEG_OK ? status : read;
+        const moeg_status read = read_partial(&r, job, partial);
+        status = read == MOEG_OK ? moeg_rounds_status(function, status, s, excess) : read;
     }
-    moeg_release(state);
+    moeg_release(r.state);
     moeg_partial_free(partial);
     moeg_job_free(job);
     return status;
@@ -274,7 +306,7 @@ moeg_status moeg_lines_expect(const char *function, const moeg_line_source *sour
     if (status == MOEG_OK)
         status = deal_blocks(function, spread, &p);
     if (status == MOEG_OK)
-        status = run_job(&p, workspace, s, result);
+        status = run_job(function, &p, workspace, s, result);
     moeg_release(memory);
     moeg_release(spread);
     moeg_release(p.stratum);
@@ -312,6 +344,12 @@ static moeg_status evaluate_rays(const void *self, size_t stratum, const moeg_li
     return MOEG_OK;
 }
 
+static double rays_excess(const void *self, moeg_ray_result *result)
+{
+    const moeg_ray_quantity *quantity = ((const rays_source *)self)->quantity;
+    return quantity->excess(quantity->self, result);
+}
+
 static moeg_status sample_rays(const char *function, const moeg_rays *rays, const moeg_ray_quantity *quantity,
                                const moeg_sampling *s, moeg_ray_result *result)
 {
@@ -322,6 +360,7 @@ static moeg_status sample_rays(const char *function, const moeg_rays *rays, cons
         .count = quantity->count,
         .aim = quantity->aim,
         .aims = quantity->aims,
+        .excess = quantity->excess != NULL ? rays_excess : NULL,
         .room = rays_room,
         .place = place_rays,
         .evaluate = evaluate_rays,

@@ -34,6 +34,14 @@ typedef struct moeg_line_block {
     double *u, *alpha; /* (r + extra), (K) */
 } moeg_line_block;
 
+/* What came out: of `count` values. Lines 1 and covariance 0 where no line was drawn at random. */
+typedef struct moeg_ray_result {
+    uint64_t lines;
+    double *value, *error; /* (count): expectations, and the means of the quadrature errors */
+    double *covariance;    /* (count x count), of the values as estimates */
+    double *freedom;       /* (count): degrees of freedom of each variance (Welch and Satterthwaite) */
+} moeg_ray_result;
+
 /* What is averaged: integrals over the ray of a line, and over whole lines. */
 typedef struct moeg_ray_quantity {
     size_t count; /* of values that a line has */
@@ -50,6 +58,8 @@ typedef struct moeg_ray_quantity {
     /* Normals that a line has beyond its u: rows r .. r + extra - 1 of the block's u. Where there are any, lines are
      * drawn whatever r. */
     size_t extra;
+    /* How far a result is from the tolerance of the options (base/rounds.h); may change it. NULL: s->n lines. */
+    double (*excess)(const void *self, moeg_ray_result *result);
     size_t aim, aims; /* the values whose errors lines are dealt out to make small: aims of them from aim on; 0: all */
     /* For the plane alone, r = 2, where the values are smooth but for kinks where crossings meet, or such a crossing
      * and one that is shifted to where the gap is `shift`, and change over lengths of `width`/slope around those; 0: do
@@ -57,14 +67,6 @@ typedef struct moeg_ray_quantity {
     double shift, width;
     moeg_gap gap;
 } moeg_ray_quantity;
-
-/* What came out: of `count` values. Lines 1 and covariance 0 where no line was drawn at random. */
-typedef struct moeg_ray_result {
-    uint64_t lines;
-    double *value, *error; /* (count): expectations, and the means of the quadrature errors */
-    double *covariance;    /* (count x count), of the values as estimates */
-    double *freedom;       /* (count): degrees of freedom of each variance (Welch and Satterthwaite) */
-} moeg_ray_result;
 
 /* *refusal: NULL if the router is affine, not all experts but one are masked, the logits vary and the law is Gaussian,
  * else why not. Rays of the cells that have a star; where others have none, lines for what is decided where they are
@@ -101,7 +103,8 @@ typedef struct moeg_line_draw {
 /* What is averaged over lines that are drawn in strata: the sum over strata of the means of `count` values. */
 typedef struct moeg_line_source {
     size_t strata, drawn, count;
-    size_t aim, aims; /* as of a quantity */
+    size_t aim, aims;                                            /* as of a quantity */
+    double (*excess)(const void *self, moeg_ray_result *result); /* as of a quantity */
     /* Doubles of workspace for a draw of `stride` lines, of any stratum. */
     size_t (*room)(const void *self, size_t stride);
     /* Sets u, values and errors in the workspace at base. */
