@@ -64,8 +64,9 @@ MOEG_EXPORT moeg_status moeg_surface_slack(const moeg_router *router, const moeg
  * In closed form if r is the number R of dimensions in which the logits differ, or one less; else s->n points of the
  * conditional laws are drawn, each for a line on which the probability is exact. Method LINE (AUTO: LINE).
  * @param r  1 <= r < K
- * @return as moeg_surface_integral(); #MOEG_EDOM also if r > R, where the mass has no such power of w; 0 if rank r + 1
- *         is masked. Memory and cost of a point O(C(K, r + 1) (r + K) R). */
+ * @return as moeg_surface_integral(); #MOEG_EDOM also if r > R, where the mass has no such power of w, or if more
+ *         than r + 1 experts tie wherever some r + 1 do at the top (to rounding): the sum would count that again; 0 if
+ *         rank r + 1 is masked. Memory and cost of a point O(C(K, r + 1) (r + K) R). */
 MOEG_EXPORT moeg_status moeg_surface_order_constant(const moeg_router *router, size_t r, const moeg_law *law,
                                                     const moeg_sampling *s, moeg_estimate *constant);
 

@@ -15,25 +15,34 @@
 #include <string.h>
 
 typedef struct context {
+    const char *function;
     const moeg_frame *frame;
     const moeg_tie_sets *sets;
 } context;
 
-/* The constant from one point z (R) (step apart): its average over N(0, I_R) is C_r. */
+/* The constant from one point z (R) (step apart): its average over N(0, I_R) is C_r. NaN where more than r + 1 experts
+ * tie at the top on what should be the tie of r + 1: the sum over sets would count it several times. */
 static double constant_at(const context *c, const double *z, size_t step, double *scratch)
 {
     double sum = 0;
     for (size_t i = 0; i < c->sets->count; i++) {
         const moeg_tie_set *set = &c->sets->set[i];
-        sum += set->density * moeg_tie_set_top(c->frame, c->sets, set, z, step, scratch);
+        const double top = moeg_tie_set_top(c->frame, c->sets, set, z, step, scratch);
+        sum += set->crowded && top > 0 ? NAN : set->density * top;
     }
     return (double)(c->sets->r + 1) * sum;
+}
+
+static moeg_status crowded(const context *c)
+{
+    const size_t tie = c->sets->r + 1;
+    return moeg_fail(MOEG_EDOM, "%s: more than %zu experts tie at the top wherever some %zu do", c->function, tie, tie);
 }
 
 static size_t room(const void *self, size_t stride)
 {
     const context *c = self;
-    return (c->sets->R + 2) * stride + moeg_round_lanes(c->sets->R);
+    return (c->sets->R + 2) * stride + moeg_round_lanes(2 * c->sets->R);
 }
 
 static void place(const void *self, size_t stratum, moeg_line_draw *draw)
@@ -51,6 +60,8 @@ static moeg_status evaluate(const void *self, size_t stratum, const moeg_line_dr
     (void)stratum;
     for (size_t i = 0; i < draw->stride; i++) {
         draw->values[i] = constant_at(c, draw->u + i, draw->stride, draw->errors + draw->stride);
+        if (isnan(draw->values[i]))
+            return crowded(c);
         draw->errors[i] = 64 * DBL_EPSILON * draw->values[i];
     }
     return MOEG_OK;
@@ -88,12 +99,14 @@ static moeg_status sample(const char *function, const context *c, const moeg_sam
 static moeg_status exact(const char *function, const context *c, double level, moeg_estimate *constant)
 {
     const size_t R = c->sets->R;
-    double *z = moeg_alloc_zero(2, R * sizeof *z);
+    double *z = moeg_alloc_zero(3, R * sizeof *z);
     if (z == NULL)
         return moeg_fail_memory(function);
     const double value = constant_at(c, z, 1, z + R);
-    *constant = moeg_line_estimate(value, 64 * DBL_EPSILON * value, level);
     moeg_release(z);
+    if (isnan(value))
+        return crowded(c);
+    *constant = moeg_line_estimate(value, 64 * DBL_EPSILON * value, level);
     return MOEG_OK;
 }
 
@@ -148,7 +161,7 @@ moeg_status moeg_surface_order_constant(const moeg_router *router, size_t r, con
         status = moeg_frame_init(function, 1, &router, law, &frame);
     if (status != MOEG_OK)
         return status;
-    const context c = {&frame, &sets};
+    const context c = {function, &frame, &sets};
     if (frame.logits[0].K < r + 1) {
         found = moeg_line_estimate(0, 0, s->level);
     } else {

@@ -48,6 +48,31 @@ static int fill_differences(const moeg_frame_logits *logits, size_t r, size_t R,
     return set->density > 0;
 }
 
+/* Whether expert k ties wherever the set does: its difference is 0 at the centre, and in the span. Scratch (R). */
+static int is_companion(const moeg_frame_logits *logits, size_t r, size_t R, const moeg_tie_set *set, size_t k,
+                        double *scratch)
+{
+    const size_t first = set->member[0];
+    double height = logits->constant[k] - logits->constant[first];
+    double scale = fabs(logits->constant[k]) + fabs(logits->constant[first]), size = 0;
+    for (size_t c = 0; c < R; c++) {
+        scratch[c] = logits->T[k * R + c] - logits->T[first * R + c];
+        height += scratch[c] * set->centre[c];
+        scale += fabs(scratch[c] * set->centre[c]);
+        size += scratch[c] * scratch[c];
+    }
+    project_out(r, R, set->basis, scratch);
+    return fabs(height) <= 1e-12 * scale && sqrt(moeg_dot(R, scratch, scratch)) <= 1e-12 * sqrt(size);
+}
+
+static int is_member(const moeg_tie_set *set, size_t r, size_t k)
+{
+    for (size_t m = 0; m <= r; m++)
+        if (set->member[m] == k)
+            return 1;
+    return 0;
+}
+
 /* The axis that has the most outside of the span. */
 static void fill_line(size_t r, size_t R, moeg_tie_set *set)
 {
@@ -103,10 +128,13 @@ moeg_status moeg_tie_sets_init(const char *function, const moeg_frame *frame, si
     const size_t K = logits->K, R = frame->r, most = count_sets(K, r + 1), numbers = (r + 2) * R;
     *sets = (moeg_tie_sets){.r = r, .R = R};
     size_t *member = moeg_alloc(r + 1, sizeof *member);
+    double *scratch = moeg_alloc(R, sizeof *scratch);
     sets->set = moeg_alloc(most, sizeof *sets->set);
     sets->members = moeg_alloc(most, (r + 1) * sizeof *sets->members);
     sets->numbers = moeg_alloc(most, numbers * sizeof *sets->numbers);
-    if (most == 0 || member == NULL || sets->set == NULL || sets->members == NULL || sets->numbers == NULL) {
+    if (most == 0 || member == NULL || scratch == NULL || sets->set == NULL || sets->members == NULL ||
+        sets->numbers == NULL) {
+        moeg_release(scratch);
         moeg_release(member);
         moeg_tie_sets_free(sets);
         return moeg_fail_memory(function);
@@ -122,9 +150,13 @@ moeg_status moeg_tie_sets_init(const char *function, const moeg_frame *frame, si
         memcpy(set->member, member, (r + 1) * sizeof *member);
         if (fill_differences(logits, r, R, set)) {
             fill_line(r, R, set);
+            set->crowded = 0;
+            for (size_t k = 0; k < K; k++)
+                set->crowded |= !is_member(set, r, k) && is_companion(logits, r, R, set, k, scratch);
             sets->count++;
         }
     } while (next_set(K, r + 1, member));
+    moeg_release(scratch);
     moeg_release(member);
     return MOEG_OK;
 }
@@ -142,7 +174,7 @@ double moeg_tie_set_top(const moeg_frame *frame, const moeg_tie_sets *sets, cons
 {
     const moeg_frame_logits *logits = &frame->logits[0];
     const size_t R = sets->R, first = set->member[0];
-    double *u = scratch, lo = -INFINITY, hi = INFINITY;
+    double *u = scratch, *across = scratch + R, lo = -INFINITY, hi = INFINITY;
     for (size_t c = 0; c < R; c++)
         u[c] = z[c * step];
     project_out(sets->r, R, set->basis, u);
@@ -154,6 +186,8 @@ double moeg_tie_set_top(const moeg_frame *frame, const moeg_tie_sets *sets, cons
             m++;
             continue;
         }
+        if (set->crowded && is_companion(logits, sets->r, R, set, k, across))
+            continue;
         /* height + slope t >= 0 */
         double height = logits->constant[first] - logits->constant[k], slope = 0;
         for (size_t c = 0; c < R; c++) {

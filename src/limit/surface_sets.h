@@ -10,6 +10,7 @@
 /* One set of r + 1 experts of a frame of R dimensions. Where they tie u = centre + z - B' B z, z ~ N(0, I_R), B the
  * orthonormal rows of their r differences; `line` is a unit vector perpendicular to those, 0 if r = R. */
 typedef struct moeg_tie_set {
+    int crowded;    /* another expert ties wherever these do, to rounding */
     double density; /* of the differences at 0, > 0 */
     size_t *member; /* (r + 1) */
     double *basis;  /* (r x R) B */
@@ -30,7 +31,7 @@ moeg_status moeg_tie_sets_init(const char *function, const moeg_frame *frame, si
 void moeg_tie_sets_free(moeg_tie_sets *sets);
 
 /* The probability that no other expert is above the set on its line, the part across which comes from z (R) (step
- * apart); scratch (R). */
+ * apart), but for those that tie with a crowded one; scratch (2 R). */
 double moeg_tie_set_top(const moeg_frame *frame, const moeg_tie_sets *sets, const moeg_tie_set *set, const double *z,
                         size_t step, double *scratch);
 

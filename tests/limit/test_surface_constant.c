@@ -189,14 +189,47 @@ static void every_allocation_may_fail(void **state)
     }
 }
 
+/* More experts tie than should: in a point of the plane, at the top and below it; and on lines of four dimensions,
+ * where one row is the mean of three. */
+static void crowded_ties_have_no_such_constant(void **state)
+{
+    (void)state;
+    const double rows[5 * 2] = {1, 0.3, -0.4, 1, -0.8, -0.9, 0.5, -1.2, 0.1, 0.05}, above[5] = {0, 0, 0, 0, 0.4};
+    const double wide[6 * 4] = {1,   0.3, 0,       0.2,  -0.4, 1,   0.1, 0,   0,    -1,  0.3,  -0.5,
+                                0.2, 0.1, 0.4 / 3, -0.1, 0.3,  0.1, 1.2, 0.7, -0.2, 0.4, -0.3, 1};
+    const double w = 1e-9;
+    moeg_router *router;
+    moeg_law *plane, *space;
+    moeg_sampling s = moeg_sampling_default();
+    moeg_estimate got = {.value = 42}, mass;
+    s.method = MOEG_METHOD_LINE;
+    s.n = 1000;
+    assert_ok(moeg_law_gaussian_create(&plane, 2, NULL, NULL));
+    assert_ok(moeg_law_gaussian_create(&space, 4, NULL, NULL));
+    assert_ok(moeg_router_affine_create(&router, 4, 2, rows, NULL));
+    assert_status(moeg_surface_order_constant(router, 2, plane, &s, &got), MOEG_EDOM,
+                  "surface_order_constant: more than 3 experts tie at the top wherever some 3 do");
+    moeg_router_free(router);
+    assert_ok(moeg_router_affine_create(&router, 6, 4, wide, NULL));
+    assert_status(moeg_surface_order_constant(router, 2, space, &s, &got), MOEG_EDOM, "more than 3 experts tie");
+    moeg_router_free(router);
+    assert_near(got.value, 42, 0);
+    assert_ok(moeg_router_affine_create(&router, 5, 2, rows, above));
+    assert_ok(moeg_surface_order_constant(router, 2, plane, &s, &got));
+    assert_ok(moeg_boundary_gap_mass(router, moeg_gap_order(2), plane, 1, &w, &s, &mass));
+    /* The mass is a quadrature of what is felt on 1e-9 of its range. */
+    assert_relative(mass.value / (w * w), got.value, 1e-5);
+    moeg_router_free(router);
+    moeg_law_free(plane);
+    moeg_law_free(space);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plane_has_the_digits_of_the_reference),
-        cmocka_unit_test(narrow_masses_have_these_constants),
-        cmocka_unit_test(error_bars_are_right),
-        cmocka_unit_test(what_cannot_be_had_says_so),
-        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(crowded_ties_have_no_such_constant), cmocka_unit_test(plane_has_the_digits_of_the_reference),
+        cmocka_unit_test(narrow_masses_have_these_constants), cmocka_unit_test(error_bars_are_right),
+        cmocka_unit_test(what_cannot_be_had_says_so),         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
