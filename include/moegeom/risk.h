@@ -50,6 +50,15 @@ typedef enum moeg_mixing {
  * not grow as tau -> 0. Logits that differ in two dimensions leave one more quadrature (std_error 0); else units are
  * lines, s->n of them in all, in antithetic pairs (an odd one is left out), and std_error is that over pairs.
  *
+ * Where an affine router under a Gaussian law has no such rays, LINE takes general lines [theory: nodes on a line]: any
+ * of the gates, experts of any kind, cells without a star, and a teacher that is an expert, a soft mixture, or a hard
+ * one behind an affine router, which may jump where the router ties or elsewhere. Units, pairs and error bars are as
+ * above, along directions that between them see every tie. All temperatures of the grid share one set of nodes;
+ * quad_error is honest for what varies along a line, but sees only by its two rules that an expert has a kink, or that
+ * a soft teacher's own temperature is small. Experts and teachers that are not affine are evaluated at the nodes,
+ * hundreds for a line and 40 more a decade from the largest to the smallest tau, and the hard risk is then that of one
+ * point a line. If logits, experts and teacher vary in one or two dimensions alone, those are integrated (std_error 0).
+ *
  * Method MC: units are rows; `contributing` of a gap counts the rows with Delta <= 45 tau, which alone feel the
  * temperature. They weigh v = exp(-Delta/tau): fewer than #MOEG_ENOUGH_UNITS of them, or as many as weigh no more than
  * so many equal ones, (sum v)^2 < #MOEG_ENOUGH_UNITS sum v^2, give that gap (and that soft risk) an infinite error bar

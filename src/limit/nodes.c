@@ -151,11 +151,9 @@ moeg_status moeg_nodes_init(const char *function, const moeg_moe *moe, const moe
     set_ranks(p);
     p->affine = all_affine(p);
     p->drawn = p->affine ? p->r : p->frame.d;
-    if (p->drawn > p->r || p->r > 2)
-        *refusal = "the logits and what experts make of them vary in more than two dimensions";
-    else if (p->mixture != NULL)
+    if (p->mixture != NULL)
         status = moeg_nodes_find_twins(function, p);
-    if (status == MOEG_OK && *refusal == NULL && p->affine)
+    if (status == MOEG_OK && p->affine)
         status = set_affine(function, p);
     if (status != MOEG_OK)
         moeg_nodes_free(p);

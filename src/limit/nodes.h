@@ -10,6 +10,7 @@
 #include "limit/risk_job.h"
 #include "line/envelope.h"
 #include "line/frame.h"
+#include "line/sampler.h"
 
 #include <moegeom/estimate.h>
 #include <moegeom/options.h>
@@ -91,16 +92,20 @@ void moeg_nodes_curve_free(moeg_nodes_curve *curve);
 /* Doubles of workspace for n lines. */
 size_t moeg_nodes_workspace(const moeg_nodes_curve *curve, size_t stride);
 
-/* Values of the first n of `stride` lines through z (drawn x stride): values and errors (1 + ntau x stride), those of
- * the others 0. `first` is the number of the first one. Fails as experts and teacher do; MOEG_ERANGE if something
- * overflows. */
-moeg_status moeg_nodes_lines(const moeg_nodes_curve *curve, const moeg_nodes_way *way, uint64_t first, size_t n,
+/* Values of the first n of each `period` of `stride` lines, those through z (drawn x stride): values and errors
+ * (1 + ntau x stride), those of the others 0. Fails as experts and teacher do; MOEG_ERANGE if something overflows. */
+moeg_status moeg_nodes_lines(const moeg_nodes_curve *curve, const moeg_nodes_way *way, size_t n, size_t period,
                              size_t stride, const double *z, double *workspace, double *values, double *errors);
 
 /* As moeg_risk_curve(). */
 moeg_status moeg_nodes_risk_curve(const char *function, const moeg_nodes *nodes, moeg_mixing mixing, size_t ntau,
                                   const double *tau, const moeg_sampling *s, moeg_estimate *hard, moeg_estimate *soft,
                                   moeg_estimate *gap, double *gap_covariance);
+
+/* Into a result of 1 + 2 ntau: hard risk, gaps and soft risks (nodes_sample.c). As moeg_lines_expect().
+ */
+moeg_status moeg_nodes_sample(const char *function, const moeg_nodes *nodes, moeg_mixing mixing, size_t ntau,
+                              const double *tau, const moeg_sampling *s, moeg_ray_result *result);
 
 /* r = 2 and nothing else drawn, one temperature or none: by quadrature over the coordinate across lines of one
  * direction (nodes_plane.c). value and error (1 + ntau). MOEG_ENOMEM, and as moeg_nodes_lines(). */

@@ -1,4 +1,4 @@
-/* Estimates of risks on general lines: one line, or the plane. */
+/* Estimates of risks on general lines: one line, the plane, or lines drawn at random. */
 #include "base/error.h"
 #include "base/kernel.h"
 #include "base/memory.h"
@@ -35,8 +35,8 @@ static moeg_status one_line(const char *function, const moeg_nodes *p, moeg_mixi
         const size_t values = (1 + ntau) * MOEG_LANES;
         memory = moeg_alloc(2 * values + moeg_nodes_workspace(&curve, MOEG_LANES), sizeof *memory);
         status = memory == NULL ? moeg_fail_memory(function)
-                                : moeg_nodes_lines(&curve, &way, 0, 1, MOEG_LANES, zeros, memory + 2 * values, memory,
-                                                   memory + values);
+                                : moeg_nodes_lines(&curve, &way, 1, MOEG_LANES, MOEG_LANES, zeros, memory + 2 * values,
+                                                   memory, memory + values);
         for (size_t v = 0; v <= ntau && status == MOEG_OK; v++) {
             out->value[v] = memory[v * MOEG_LANES];
             out->error[v] = memory[values + v * MOEG_LANES];
@@ -84,6 +84,12 @@ static moeg_status plane(const char *function, const moeg_nodes *p, moeg_mixing 
     return status;
 }
 
+/* Whether nothing is left to be drawn. */
+static int is_whole(const moeg_nodes *p)
+{
+    return p->drawn == p->r && p->r <= 2;
+}
+
 /* The hard risk, the gaps, and the soft risks, their sums. */
 static void add_soft(size_t ntau, const sums *in, moeg_ray_result *result)
 {
@@ -127,6 +133,17 @@ static moeg_status estimate(const char *function, const moeg_ray_result *result,
     return noisy != MOEG_OK ? noisy : status;
 }
 
+/* Unknown where an error bar is infinite. */
+static void write_covariance(size_t ntau, const moeg_ray_result *result, const moeg_estimate *gap, double *out)
+{
+    for (size_t t = 0; t < ntau; t++)
+        for (size_t u = 0; u < ntau; u++) {
+            const int known = isfinite(gap[t].std_error) && isfinite(gap[u].std_error);
+            const double value = result->covariance[(1 + t) * (1 + 2 * ntau) + 1 + u];
+            out[t * ntau + u] = known ? value : t == u ? INFINITY : NAN;
+        }
+}
+
 moeg_status moeg_nodes_risk_curve(const char *function, const moeg_nodes *p, moeg_mixing mixing, size_t ntau,
                                   const double *tau, const moeg_sampling *s, moeg_estimate *hard, moeg_estimate *soft,
                                   moeg_estimate *gap, double *gap_covariance)
@@ -138,7 +155,8 @@ moeg_status moeg_nodes_risk_curve(const char *function, const moeg_nodes *p, moe
     if (status == MOEG_OK && all == NULL)
         status = moeg_fail_memory(function);
     if (status == MOEG_OK)
-        status = whole_space(function, p, mixing, ntau, tau, &result);
+        status = is_whole(p) ? whole_space(function, p, mixing, ntau, tau, &result)
+                             : moeg_nodes_sample(function, p, mixing, ntau, tau, s, &result);
     if (status >= 0) {
         const moeg_status read = estimate(function, &result, ntau, moeg_teacher_noise(p->teacher), s->level, all);
         status = status == MOEG_OK || read < 0 ? read : status;
@@ -149,8 +167,8 @@ moeg_status moeg_nodes_risk_curve(const char *function, const moeg_nodes *p, moe
         memcpy(gap, all + 1, ntau * sizeof *gap);
     if (status >= 0 && soft != NULL)
         memcpy(soft, all + 1 + ntau, ntau * sizeof *soft);
-    for (size_t t = 0; status >= 0 && gap_covariance != NULL && t < ntau; t++)
-        memcpy(gap_covariance + t * ntau, result.covariance + (1 + t) * count + 1, ntau * sizeof *gap_covariance);
+    if (status >= 0 && gap_covariance != NULL)
+        write_covariance(ntau, &result, all + 1, gap_covariance);
     moeg_ray_result_free(&result);
     moeg_release(all);
     return status;

@@ -9,7 +9,6 @@
 #include "model/model.h"
 
 #include <float.h>
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -222,40 +221,47 @@ static void set_anchor(work *w, double anchor)
     }
 }
 
-/* Fills row `row` of the block: the node at t = anchor + offset of a line. */
-static void set_node(work *w, size_t line, size_t row, double t, double offset, const uint32_t *winners)
+/* row[i] = value + slope t_i. */
+static void set_row(size_t count, double value, double slope, const double *restrict t, double *restrict row)
+{
+    for (size_t i = 0; i < count; i++)
+        row[i] = value + slope * t[i];
+}
+
+/* Fills the rows of the last panel: nodes of a line at t = anchor + offset. */
+static void set_nodes(work *w, const double *t, const double *offset)
 {
     const moeg_nodes *p = w->nodes;
     moeg_risk_rows *r = &w->rows;
-    const size_t stride = r->stride, m = p->outputs;
+    const panel *of = &w->panel[w->panels - 1];
+    const uint32_t *winners = w->winner + (w->panels - 1) * p->winners;
+    const size_t stride = r->stride, m = p->outputs, lines = w->lines, at = of->first, n = of->count;
     for (size_t j = 0; j < p->K; j++)
-        r->logits[j * stride + row] = w->lag[j] + w->slope[j] * offset;
+        set_row(n, w->lag[j], w->slope[j], offset, r->logits + j * stride + at);
     for (size_t j = 0; !p->affine && j < p->frame.d; j++)
-        r->x[j * stride + row] = w->x[j * w->lines + line] + w->way->step[j] * t;
-    if (!p->affine)
-        return;
-    for (size_t j = 0; j < p->K * m; j++)
-        r->outputs[j * stride + row] = w->output[j * w->lines + line] + w->way->along[j] * t;
-    for (size_t j = 0; j < m; j++) {
-        double sum = 0;
+        set_row(n, w->x[j * lines + of->line], w->way->step[j], t, r->x + j * stride + at);
+    for (size_t j = 0; p->affine && j < p->K * m; j++)
+        set_row(n, w->output[j * lines + of->line], w->way->along[j], t, r->outputs + j * stride + at);
+    for (size_t j = 0; p->affine && j < m; j++) {
+        double value = 0, slope = 0;
         for (size_t q = 0; q < p->winners; q++) {
-            const size_t at = (p->K + winners[q]) * m + j;
-            sum += w->output[at * w->lines + line] + w->way->along[at] * t;
+            const size_t piece = (p->K + winners[q]) * m + j;
+            value += w->output[piece * lines + of->line];
+            slope += w->way->along[piece];
         }
-        r->target[j * stride + row] = sum / (double)p->winners;
+        set_row(n, value / (double)p->winners, slope / (double)p->winners, t, r->target + j * stride + at);
     }
 }
 
-/* Room for a panel of `count` nodes of a line; its winners. */
-static moeg_status open_panel(work *w, size_t line, size_t count, int hard, uint32_t **winners)
+/* Room for a panel of `count` nodes of a line, on the teacher's piece where the walk stands. */
+static moeg_status open_panel(work *w, size_t line, size_t count, int hard)
 {
     const moeg_nodes *p = w->nodes;
     moeg_status status = w->used + count > w->rows.stride ? flush(w) : MOEG_OK;
     if (status != MOEG_OK)
         return status;
-    *winners = w->winner + w->panels * p->winners;
     for (size_t q = 0; q < p->winners; q++)
-        (*winners)[q] = p->mixture == NULL ? 0 : w->teacher.order[q];
+        w->winner[w->panels * p->winners + q] = p->mixture == NULL ? 0 : w->teacher.order[q];
     w->panel[w->panels++] = (panel){line, w->used, count, hard};
     w->used += count;
     return MOEG_OK;
@@ -266,16 +272,18 @@ static moeg_status add_panel(work *w, size_t line, double weight, double anchor,
                              int hard)
 {
     const double half = (to - from) / 2, middle = from + half;
-    uint32_t *winners;
-    const moeg_status status = open_panel(w, line, PANEL, hard, &winners);
+    double t[PANEL], offset[PANEL];
+    const moeg_status status = open_panel(w, line, PANEL, hard);
     for (size_t i = 0, row = w->used - PANEL; i < PANEL && status == MOEG_OK; i++, row++) {
         const moeg_quad_node *node = &moeg_quad_rule[(i + 1) / 2]; /* 0, +1, -1, +2, -2, ... */
-        const double offset = sign * (middle + (i % 2 == 1 ? half : -half) * node->node), t = anchor + offset;
-        const double density = weight * half * moeg_normal_density(t);
-        set_node(w, line, row, t, offset, winners);
+        offset[i] = sign * (middle + (i % 2 == 1 ? half : -half) * node->node);
+        t[i] = anchor + offset[i];
+        const double density = weight * half * moeg_normal_density(t[i]);
         w->kronrod[row] = node->kronrod * density;
         w->gauss[row] = node->gauss * density;
     }
+    if (status == MOEG_OK)
+        set_nodes(w, t, offset);
     return status;
 }
 
@@ -328,16 +336,14 @@ static moeg_status add_hard(work *w, size_t line, double weight, double lo, doub
 {
     moeg_status status = MOEG_OK;
     if (w->curve->hard == MOEG_NODES_DRAWN) {
-        uint32_t *winners;
-        const double t = w->height[line];
+        const double t = w->height[line], anchor = t - lo < hi - t ? lo : hi, offset = t - anchor;
         if (!(lo < t && t <= hi))
             return MOEG_OK;
-        status = open_panel(w, line, 1, 1, &winners);
+        status = open_panel(w, line, 1, 1);
         if (status != MOEG_OK)
             return status;
-        const double anchor = t - lo < hi - t ? lo : hi;
         set_anchor(w, anchor);
-        set_node(w, line, w->used - 1, t, t - anchor, winners);
+        set_nodes(w, &t, &offset);
         w->kronrod[w->used - 1] = w->gauss[w->used - 1] = weight;
         return MOEG_OK;
     }
@@ -387,7 +393,7 @@ static moeg_status add_line(work *w, size_t line)
     return status;
 }
 
-moeg_status moeg_nodes_lines(const moeg_nodes_curve *curve, const moeg_nodes_way *way, uint64_t first, size_t n,
+moeg_status moeg_nodes_lines(const moeg_nodes_curve *curve, const moeg_nodes_way *way, size_t n, size_t period,
                              size_t stride, const double *z, double *workspace, double *values, double *errors)
 {
     const moeg_nodes *p = curve->nodes;
@@ -402,15 +408,13 @@ moeg_status moeg_nodes_lines(const moeg_nodes_curve *curve, const moeg_nodes_way
     if (p->mixture != NULL)
         moeg_envelope_init(&w.teacher, p->pieces, p->winners, way->beta + p->K, w.teacher_room);
     moeg_status status = MOEG_OK;
-    for (size_t i = 0; i < n && status == MOEG_OK; i++)
-        status = add_line(&w, i);
+    for (size_t i = 0; i < stride && status == MOEG_OK; i++)
+        status = i % period < n ? add_line(&w, i) : MOEG_OK;
     if (status == MOEG_OK)
         status = flush(&w);
-    for (size_t i = 0; i < n && status == MOEG_OK; i++)
-        for (size_t v = 0; v <= curve->context->ntau && status == MOEG_OK; v++)
-            if (!isfinite(values[v * stride + i]))
-                status = moeg_fail(MOEG_ERANGE, "%s: the loss along line %" PRIu64 " overflows", curve->context->name,
-                                   first + i);
+    for (size_t i = 0; i < count && status == MOEG_OK; i++)
+        if (!isfinite(values[i]))
+            status = moeg_fail(MOEG_ERANGE, "%s: the loss along a line overflows", curve->context->name);
     return status;
 }
 

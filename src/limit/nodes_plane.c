@@ -176,7 +176,7 @@ static moeg_status add_panel(plane *q, double anchor, double lo, double hi)
             density[i] = half * moeg_normal_density(y);
     }
     const moeg_status status =
-        moeg_nodes_lines(q->curve, &q->way, 0, PANEL, stride, q->z, q->workspace, q->values, q->errors);
+        moeg_nodes_lines(q->curve, &q->way, PANEL, stride, stride, q->z, q->workspace, q->values, q->errors);
     for (size_t v = 0; v < count && status == MOEG_OK; v++) {
         double fine = 0, coarse = 0, size = 0, error = 0;
         for (size_t i = 0; i < PANEL; i++) {
