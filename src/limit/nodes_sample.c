@@ -2,10 +2,12 @@
 #include "base/error.h"
 #include "base/kernel.h"
 #include "base/memory.h"
+#include "base/rounds.h"
 #include "limit/nodes.h"
+#include "limit/ray_mass.h"
 #include "model/model.h"
 
-#include <string.h>
+#include <math.h>
 
 /* e^-45 of the density at 0. */
 static const double WINDOW = 9.5;
@@ -16,6 +18,7 @@ typedef struct lines {
     moeg_nodes_way *way; /* (strata) */
     double *weight;      /* (strata x K x K) */
     size_t ntau;
+    const moeg_sampling *s;
 } lines;
 
 static double *take(double *base, size_t *used, size_t count)
@@ -66,6 +69,19 @@ static moeg_status evaluate(const void *self, size_t stratum, const moeg_line_dr
     return status;
 }
 
+/* Of the gaps, which the tolerance is for. */
+static double excess(const void *self, moeg_ray_result *result)
+{
+    const lines *l = self;
+    double most = 0;
+    for (size_t t = 0; t < l->ntau; t++) {
+        moeg_estimate gap;
+        moeg_ray_estimate(result, 1 + 2 * l->ntau, 1 + t, l->s->level, &gap);
+        most = fmax(most, moeg_tolerance_excess(l->s, 1, &gap));
+    }
+    return most;
+}
+
 /* Directions, and what each line's piece weighs by the pair that decides there. */
 static moeg_status set_ways(const char *function, const moeg_nodes *p, lines *l)
 {
@@ -101,7 +117,7 @@ static void release(lines *l)
 moeg_status moeg_nodes_sample(const char *function, const moeg_nodes *p, moeg_mixing mixing, size_t ntau,
                               const double *tau, const moeg_sampling *s, moeg_ray_result *result)
 {
-    lines l = {.ntau = ntau};
+    lines l = {.ntau = ntau, .s = s};
     moeg_status status =
         moeg_nodes_curve_init(function, p, mixing, ntau, tau, p->affine ? MOEG_NODES_INTEGRATED : MOEG_NODES_DRAWN,
                               WINDOW, MOEG_FELT, &l.curve);
@@ -112,6 +128,7 @@ moeg_status moeg_nodes_sample(const char *function, const moeg_nodes *p, moeg_mi
             .strata = l.strata.count,
             .drawn = p->drawn,
             .count = 1 + 2 * ntau,
+            .excess = excess,
             .aim = 1,
             .aims = ntau,
             .room = room,

@@ -154,6 +154,21 @@ static void errors_do_not_grow_as_tau_falls(void **state)
     }
 }
 
+/* The gaps to a tenth, with no more lines than that takes. */
+static void tolerances_are_reached(void **state)
+{
+    (void)state;
+    struct problem p;
+    moeg_estimate gap[NT];
+    moeg_sampling s = lines_of(1 << 14);
+    s.rel_tol = 0.1;
+    five_cells(&p, moeg_gate_topk_raw(2));
+    assert_ok(moeg_risk_gap(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, NT, taus, &s, gap));
+    for (int t = 0; t < NT; t++)
+        assert_true(gap[t].n < 4096 && gap[t].hi - gap[t].lo <= 0.2 * fabs(gap[t].value));
+    problem_free(&p);
+}
+
 /* Where rays go too. */
 static void rays_are_lines(void **state)
 {
@@ -335,6 +350,7 @@ int main(void)
         cmocka_unit_test(every_gate_is_inside_sampling),
         cmocka_unit_test(curved_experts_are_inside_sampling),
         cmocka_unit_test(errors_do_not_grow_as_tau_falls),
+        cmocka_unit_test(tolerances_are_reached),
         cmocka_unit_test(rays_are_lines),
         cmocka_unit_test(what_fails_says_so),
         cmocka_unit_test(masked_experts_are_left_out),
