@@ -128,6 +128,13 @@ static void sum_products(size_t units, tile *a, tile *b, double *total)
     }
 }
 
+/* Whether variable j differs among the units of a tile, or from the mean of n units before them. */
+static int differs(const tile *t, size_t j, size_t units, double n, double mean)
+{
+    return (n > 0 && t->mean[j] != mean) ||
+           moeg_values_differ(units, t->values + j * t->stride, t->weights, t->mean[j]);
+}
+
 /* Adds the products of the variables of a (from index i0 on) with those of b (from j0 <= i0 on) to M2, and the shift
  * between the tile's means and the state's. The state's n and means are those before this tile. */
 static void add_products(size_t units, tile *a, size_t i0, tile *b, size_t j0, double n, const double *mean, double *M2)
@@ -140,8 +147,11 @@ static void add_products(size_t units, tile *a, size_t i0, tile *b, size_t j0, d
             const size_t row = i0 + i, col = j0 + j;
             const double shift = n > 0 ? (a->mean[i] - mean[row]) * (b->mean[j] - mean[col]) * weight : 0;
             const double inside = total[i * b->variables + j] - a->sum[i] * b->sum[j] / mass;
-            /* As in moments_add: no variance below 0, and a NaN stays one. */
-            M2[row * (row + 1) / 2 + col] += (row == col && inside < 0 ? 0 : inside) + shift;
+            double *to = &M2[row * (row + 1) / 2 + col];
+            /* As in moments_add: no variance below 0, a NaN stays one, and 0 says that all are equal. */
+            *to += (row == col && inside < 0 ? 0 : inside) + shift;
+            if (row == col && *to == 0)
+                *to = moeg_keep_spread(0, differs(a, i, units, n, mean[row]));
         }
 }
 
@@ -182,12 +192,18 @@ moeg_status moeg_covariance_add(size_t p, size_t n, size_t stride, const double 
 
 void moeg_covariance_merge_scaled(size_t p, double unit, const double *right, double *left)
 {
+    if (right[0] == 0)
+        return;
     const double mass = right[0] * unit * unit;
+    double *mean = left + 1, *M2 = left + 1 + p;
+    const double *right_mean = right + 1, *right_m2 = right + 1 + p;
+    for (size_t i = 0; i < p; i++) {
+        double *spread = &M2[i * (i + 3) / 2];
+        *spread = moeg_keep_spread(*spread, right_m2[i * (i + 3) / 2] > 0 || right_mean[i] != mean[i]);
+    }
     if (mass == 0)
         return;
     const double share = mass / (left[0] + mass), weight = left[0] * share;
-    double *mean = left + 1, *M2 = left + 1 + p;
-    const double *right_mean = right + 1, *right_m2 = right + 1 + p;
     for (size_t i = 0; i < p; i++)
         for (size_t j = 0; j <= i; j++) {
             const size_t at = i * (i + 1) / 2 + j;

@@ -2,8 +2,10 @@
 
 #include "base/error.h"
 #include "base/interval.h"
+#include "base/moments.h"
 #include "base/tail.h"
 
+#include <float.h>
 #include <math.h>
 
 /* What both means ask of their arguments; `spread` is m2 or variance. */
@@ -46,6 +48,8 @@ static moeg_status estimate_mean(const char *function, uint64_t n, double units,
                          "%s: the weights of %llu units are worth %g equal ones, fewer than %d: no error "
                          "bar",
                          function, (unsigned long long)n, units, MOEG_ENOUGH_UNITS);
+    if (variance > 0 && variance < DBL_MIN)
+        return moeg_fail(MOEG_EUNABLE, "%s: the variance of the mean underflows: no error bar", function);
     out->std_error = sqrt(variance);
     const double reach = out->std_error * moeg_tail_student_reach(units - 1, level);
     out->lo = mean - reach;
@@ -60,8 +64,8 @@ moeg_status moeg_estimate_mean(uint64_t n, double mean, double m2, uint64_t cont
     const moeg_status status = check_mean(function, n, mean, "m2", m2, contributing, level, out);
     if (status != MOEG_OK)
         return status;
-    return estimate_mean(function, n, (double)n, mean, m2 / (double)(n - 1) / (double)n, contributing, level, method,
-                         out);
+    const double variance = moeg_mean_variance((double)n, m2);
+    return estimate_mean(function, n, (double)n, mean, variance, contributing, level, method, out);
 }
 
 moeg_status moeg_estimate_weighted_mean(uint64_t n, double units, double mean, double variance, uint64_t contributing,

@@ -34,6 +34,14 @@ moeg_status moeg_check_units(const char *function, size_t p, size_t n, size_t st
     return status;
 }
 
+int moeg_values_differ(size_t n, const double *x, const double *w, double mean)
+{
+    int differ = 0;
+    for (size_t i = 0; i < n; i++)
+        differ |= x[i] != mean && (w == NULL || w[i] > 0);
+    return differ;
+}
+
 /* Chan's update of a variable with mean and sum of squared deviations M2, n units so far, by right_n more. The first
  * units are taken as they are: a large mean squared, times no units, is no number. */
 static void merge_moments(double n, double *mean, double *m2, double right_n, double right_mean, double right_m2)
@@ -44,7 +52,7 @@ static void merge_moments(double n, double *mean, double *m2, double right_n, do
         return;
     }
     const double delta = right_mean - *mean, share = right_n / (n + right_n);
-    *m2 += right_m2 + delta * delta * (n * share);
+    *m2 = moeg_keep_spread(*m2 + (right_m2 + delta * delta * (n * share)), delta != 0);
     *mean += delta * share;
 }
 
@@ -67,7 +75,9 @@ moeg_status moeg_moments_add(size_t p, size_t n, size_t stride, const double *va
             const double rest = moeg_kernel_deviations(count, x, mean, &m2);
             m2 -= rest * rest / (double)count;
             /* Not by fmax(), which would make a zero of the NaN that an overflow leaves. */
-            merge_moments(state[0], &state[1 + j], &state[1 + p + j], (double)count, mean, m2 < 0 ? 0 : m2);
+            m2 = m2 < 0 ? 0 : m2;
+            m2 = moeg_keep_spread(m2, m2 == 0 && moeg_values_differ(count, x, NULL, mean));
+            merge_moments(state[0], &state[1 + j], &state[1 + p + j], (double)count, mean, m2);
         }
         state[0] += (double)count;
     }

@@ -2,6 +2,7 @@
 #ifndef MOEG_BASE_MOMENTS_H
 #define MOEG_BASE_MOMENTS_H
 
+#include <float.h>
 #include <moegeom/status.h>
 #include <stddef.h>
 
@@ -20,6 +21,22 @@ double moeg_tile_mean(size_t n, const double *x);
 /* Mean of n >= 1 values under w, or under w^2 if `squared`; `mass` is the sum of those weights. Values of weight 0 are
  * not looked at. */
 double moeg_weighted_tile_mean(size_t n, const double *x, const double *w, int squared, double mass);
+
+/* Whether a value of positive weight is not `mean`; w may be NULL. Means of equal values are these to the bit. */
+int moeg_values_differ(size_t n, const double *x, const double *w, double mean);
+
+/* A sum of squared deviations, or a variance, of values that `differ`: not 0 where the squares underflow, so that 0
+ * says that all are equal. */
+static inline double moeg_keep_spread(double spread, int differ)
+{
+    return spread == 0 && differ ? DBL_TRUE_MIN : spread;
+}
+
+/* The variance of the mean of n > 1 units. */
+static inline double moeg_mean_variance(double n, double m2)
+{
+    return moeg_keep_spread(m2 / (n - 1) / n, m2 > 0);
+}
 
 /* One tile into a state of moeg_covariance_size(p). With weights (units), each unit counts w^2 times, and `mass`, sum
  * w^2, stands for the units; without, weights is NULL and mass = units. */

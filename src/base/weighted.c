@@ -51,8 +51,9 @@ static void rescale(size_t p, double exponent, double *state)
     state[EXPONENT] = exponent;
     state[SUM] = ldexp(state[SUM], step);
     state[SQUARES] = ldexp(state[SQUARES], 2 * step);
-    for (double *end = means_of(p, state); scatter < end; scatter++)
-        *scatter = ldexp(*scatter, 2 * step);
+    for (size_t i = 0; i < p; i++)
+        for (size_t j = 0; j <= i; j++, scatter++)
+            *scatter = moeg_keep_spread(ldexp(*scatter, 2 * step), i == j && *scatter > 0);
 }
 
 /* The tile's weights in units of the state, which are made those of its largest weight if that is larger. Returns how
@@ -86,9 +87,15 @@ static void add_tile(size_t p, size_t units, size_t stride, const double *values
         const double mean = moeg_weighted_tile_mean(units, values + j * stride, w, 0, sum);
         means[j] = state[SUM] > 0 ? means[j] + (mean - means[j]) * (sum / (state[SUM] + sum)) : mean;
     }
-    /* Squares of small weights may be lost, beside those that were there before. */
+    /* Squares of small weights may be lost, beside those that were there before: that their values differ is not. */
+    double *covariance = state + SQUARES;
     if (squares > 0)
-        moeg_covariance_tile(p, units, stride, values, w, squares, state + SQUARES);
+        moeg_covariance_tile(p, units, stride, values, w, squares, covariance);
+    for (size_t j = 0; squares == 0 && rows > 0 && j < p; j++) {
+        double *spread = &covariance[1 + p + j * (j + 3) / 2];
+        *spread = moeg_keep_spread(*spread, *spread == 0 &&
+                                                moeg_values_differ(units, values + j * stride, w, covariance[1 + j]));
+    }
     state[SUM] += sum;
     state[ROWS] += (double)rows;
 }
@@ -151,7 +158,9 @@ moeg_status moeg_weighted_means(size_t p, const double *state, double *mean, dou
     for (size_t i = 0; covariance != NULL && i < p; i++)
         for (size_t j = 0; j <= i; j++) {
             const double shift = (other[i] - means[i]) * (other[j] - means[j]) * state[SQUARES];
-            const double moment = (scatter[i * (i + 1) / 2 + j] + shift) / sum / sum;
+            const double inside = scatter[i * (i + 1) / 2 + j];
+            const double moment =
+                moeg_keep_spread((inside + shift) / sum / sum, i == j && (inside > 0 || other[i] != means[i]));
             covariance[i * p + j] = covariance[j * p + i] = units > 1 ? moment * (units / (units - 1))
                                                             : i == j  ? INFINITY
                                                                       : NAN;

@@ -92,16 +92,18 @@ static moeg_status integrate_gap(const struct wanted *g, double tau, double *val
     return MOEG_OK;
 }
 
-/* The gap where s is constant: one value of q, and on a tie the near expert, of the lower index, wins. */
+/* The gap where s is constant: one value of q, and on a tie the near expert, of the lower index, wins. What is
+ * lost where q underflows is less than DBL_TRUE_MIN times the terms at w = 0, where the factor is 1/2. */
 static void constant_gap(const struct wanted *g, double tau, double *value, double *error)
 {
     const moeg_binary_teacher *teacher = &g->risk->teacher;
     const double w = (double)(g->risk->logit.mean / tau), scale = g->derivative ? 1 / tau : 1;
-    const moeg_binary_place at = {.w = w, .h_near = teacher->h_mean};
-    const moeg_sized gap = gap_integrand(&at, g);
-    const double most = gap.size / fmax(moeg_two_weights_at(w, g->derivative).factor, DBL_MIN);
+    const moeg_binary_place at = {.w = w, .h_near = teacher->h_mean}, tie = {.h_near = teacher->h_mean};
+    const struct wanted plain = {.risk = g->risk, .mixing = g->mixing, .constant = 1};
+    const moeg_sized gap = gap_integrand(&at, g), terms = gap_integrand(&tie, &plain);
     *value = gap.value * scale;
-    *error = (gap.size * (8 + fmin(w, -UNDERFLOW)) * DBL_EPSILON + most * DBL_TRUE_MIN) * scale;
+    *error =
+        fmin((gap.size * (8 + fmin(w, -UNDERFLOW)) * DBL_EPSILON + 4 * terms.size * DBL_TRUE_MIN) * scale, DBL_MAX);
 }
 
 moeg_status moeg_binary_gap(const char *function, const moeg_binary_risk *risk, moeg_mixing mixing, double tau,

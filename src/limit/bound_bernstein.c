@@ -4,6 +4,7 @@
 #include <moegeom/job.h>
 
 #include "base/error.h"
+#include "base/job.h"
 #include "base/kernel.h"
 #include "base/memory.h"
 #include "limit/bound_log.h"
@@ -133,7 +134,23 @@ static moeg_status make_job(const char *function, moeg_job **job, const moeg_rou
     return status;
 }
 
-/* The bounds from what was done: without a row, from exp(-gap/tau) <= 1. */
+/* {rows, means, sums of squares} that n rows can have left: refused if not, but for the rounding of the means. */
+static moeg_status check_state(const char *function, size_t ntau, uint64_t n, const double *state)
+{
+    uint64_t rows;
+    const moeg_status status = moeg_partial_count(function, "its rows", 0, state[0], n, n, &rows);
+    for (size_t i = 1; i <= 2 * ntau && status == MOEG_OK; i++) {
+        const double most = i <= ntau ? 1 + 1e-10 : (double)n;
+        if (!(state[i] >= 0 && state[i] <= most))
+            return moeg_fail(MOEG_EINVAL,
+                             "%s: the partial result is damaged: moments of exponentials (state[%zu]) must be in [0, "
+                             "%g], got %g",
+                             function, i, most, state[i]);
+    }
+    return status;
+}
+
+/* The bounds from what was done: without a row, from exp(-gap/tau) <= 1. They are written when all are known. */
 static moeg_status read_job(const char *function, const moeg_job *job, const moeg_partial *partial, double level,
                             moeg_logarithm size, double *bound)
 {
@@ -143,13 +160,17 @@ static moeg_status read_job(const char *function, const moeg_job *job, const moe
     if (state == NULL)
         return moeg_fail_memory(function);
     moeg_status status = moeg_partial_state(job, partial, state);
+    if (status == MOEG_OK)
+        status = check_state(function, c->ntau, n, state);
     for (size_t t = 0; t < c->ntau && status == MOEG_OK; t++) {
-        double upper = 1;
+        double *mean = &state[1 + t], upper = 1;
         if (n > 0)
             /* A mean of ones may be rounded past them. */
-            status = moeg_bernstein_upper(n, fmin(state[1 + t], 1), state[1 + c->ntau + t], 1, level, &upper);
-        bound[t] = c->tau[t] == 0 ? 0 : moeg_exp_above(moeg_log_product(size, moeg_log_of(upper)));
+            status = moeg_bernstein_upper(n, fmin(*mean, 1), state[1 + c->ntau + t], 1, level, &upper);
+        *mean = c->tau[t] == 0 ? 0 : moeg_exp_above(moeg_log_product(size, moeg_log_of(upper)));
     }
+    if (status == MOEG_OK)
+        memcpy(bound, state + 1, c->ntau * sizeof *bound);
     moeg_release(state);
     return status;
 }

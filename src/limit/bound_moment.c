@@ -21,12 +21,14 @@ struct done {
     double units, kish; /* what the rows are worth by their weights alone, and by v */
 };
 
-/* sum v = W mean, and sum v^2 = sum w^2 (mean_2^2 + scatter), mean_2 and scatter those under the weights w^2. */
-static double kish_number(double units, double mean, double second_mean, double scatter)
+/* sum v = W mean, and sum v^2 = sum w^2 (mean_2^2 + scatter), mean_2 and scatter those under the weights w^2. At most n
+ * but for rounding, by Cauchy's inequality, unless squares were lost, as those of small weights beside others are. */
+static double kish_number(uint64_t n, double units, double mean, double second_mean, double scatter)
 {
     const double ratio = second_mean / mean, spread = sqrt(scatter) / mean;
     const double number = units / (ratio * ratio + spread * spread);
-    return number >= 0 ? number : 0; /* 0 for what overflowed, or is 0 */
+    /* 0 for what overflowed, was lost, or is 0 */
+    return number >= 0 && number <= (double)n * (1 + 1e-6) ? fmin(number, (double)n) : 0;
 }
 
 /* A state of equal weights is read as it is. */
@@ -35,21 +37,19 @@ static moeg_status read_done(const char *function, const moeg_job *job, const mo
 {
     const moeg_bound_context *c = moeg_job_get_spec(job)->context;
     const size_t values = c->parts.values, felt = moeg_moments_size(values);
+    const int weighted = c->rows->weights != NULL;
     moeg_status status = moeg_partial_state(job, partial, raw);
-    d->n = moeg_partial_units(partial);
-    d->units = (double)d->n;
+    if (status == MOEG_OK)
+        status = moeg_support_count(function, moeg_partial_units(partial), weighted, raw, &d->n, &d->units);
     if (status != MOEG_OK)
         return status;
-    if (c->rows->weights == NULL) {
-        d->kish = d->n == 0 ? 0 : kish_number((double)d->n, raw[1], raw[1], raw[1 + values] / (double)d->n);
+    if (!weighted) {
+        d->kish = d->n == 0 ? 0 : kish_number(d->n, d->units, raw[1], raw[1], raw[1 + values] / d->units);
         memcpy(d->state, raw, c->parts.size * sizeof *raw);
         return MOEG_OK;
     }
-    d->n = (uint64_t)raw[0];
-    d->units = moeg_weighted_units(raw);
-    d->kish = d->n == 0
-                  ? 0
-                  : kish_number(d->units, raw[moeg_weighted_size(values) - values], raw[4], raw[4 + values] / raw[3]);
+    const double *means = raw + moeg_weighted_size(values) - values;
+    d->kish = d->n == 0 ? 0 : kish_number(d->n, d->units, means[0], raw[4], raw[4 + values] / raw[3]);
     memcpy(d->state + felt, raw + c->parts.felt, 3 * values * sizeof *raw);
     return moeg_support_unweight(function, values, 0, raw, d->state);
 }
@@ -61,13 +61,18 @@ static moeg_status read_moment(const char *function, const moeg_bound_context *c
         *out = moeg_support_zero(d->n, level);
         return MOEG_OK;
     }
-    const uint64_t felt = (uint64_t)d->state[moeg_moments_size(1)];
-    const moeg_support support = {felt, moeg_support_rows(d->kish)};
-    const moeg_status status = moeg_support_estimate(function, "moment", SIZE_MAX, d->n, d->units, d->state[1],
-                                                     d->state[2], support, level, out);
+    const size_t felt = moeg_moments_size(1);
+    moeg_support support = {0, moeg_support_rows(d->kish)};
+    moeg_status status =
+        moeg_partial_count(function, "rows where experts differ", felt, d->state[felt], 0, d->n, &support.felt);
+    if (status == MOEG_OK)
+        status = moeg_support_estimate(function, "moment", SIZE_MAX, d->n, d->units, d->state[1], d->state[2], support,
+                                       level, out);
     if (status != MOEG_EUNABLE || moeg_support_rows(d->units) < MOEG_ENOUGH_UNITS)
         return status == MOEG_EUNABLE ? moeg_support_unable(function, "moment", 0, NULL, NULL, d->n, d->units, 0)
                                       : status;
+    if (support.felt >= MOEG_ENOUGH_UNITS && support.effective >= MOEG_ENOUGH_UNITS)
+        return moeg_fail(MOEG_EUNABLE, "%s: the variance of the moment underflows", function);
     return moeg_fail(MOEG_EUNABLE,
                      "%s: experts differ in %" PRIu64 " of %" PRIu64 " rows, which tell as much as %" PRIu64
                      " of equal weight; fewer than %d do not tell a moment",

@@ -14,24 +14,28 @@
 #include <math.h>
 #include <string.h>
 
-/* The supports (ntau) of a state of n rows, which is refused if no rows could have made it. */
+/* Whether the gap at tau is 0 for every input. */
+static int vanishes(const moeg_risk_context *c, size_t t)
+{
+    return c->tau[t] == 0 || c->frozen;
+}
+
+/* The supports (ntau) of a state of n rows, which is refused if no rows could have made it. Of a gap that vanishes it
+ * is all rows. */
 static moeg_status read_counts(const char *function, const moeg_risk_context *c, const double *state, uint64_t n,
-                               moeg_support *support)
+                               double units, moeg_support *support)
 {
     const moeg_risk_parts parts = moeg_risk_state_parts(c->ntau, 0);
     const double *m2 = state + 2 + c->ntau, *soft_m2 = state + parts.soft + 1 + c->ntau;
     uint64_t rows;
-    moeg_status status = moeg_partial_count(function, "its rows", 0, state[0], n, n, &rows);
-    if (status == MOEG_OK)
-        status = moeg_partial_count(function, "its rows", parts.soft, state[parts.soft], n, n, &rows);
+    moeg_status status = moeg_partial_count(function, "its rows", parts.soft, state[parts.soft], n, n, &rows);
     for (size_t t = 0; t < c->ntau && status == MOEG_OK; t++)
         status = moeg_support_read(function, state, parts.felt + t, parts.weight + 2 * t, n, &support[t]);
-    for (size_t t = 0; t <= c->ntau && status == MOEG_OK; t++) {
-        const double least = fmin(m2[t * (t + 3) / 2], t > 0 ? soft_m2[t - 1] : 0);
-        if (least < 0)
-            return moeg_fail(MOEG_EINVAL, "%s: the partial result is damaged: a sum of squares is negative, %g",
-                             function, least);
-    }
+    for (size_t t = 0; t < c->ntau; t++)
+        if (vanishes(c, t))
+            support[t] = (moeg_support){n, moeg_support_rows(units)};
+    for (size_t t = 0; t <= c->ntau && status == MOEG_OK; t++)
+        status = moeg_support_squares(function, fmin(m2[t * (t + 3) / 2], t > 0 ? soft_m2[t - 1] : 0));
     return status;
 }
 
@@ -50,12 +54,6 @@ static const char *quantity(const moeg_risk_context *c)
     return c->slope ? "derivative" : "gap";
 }
 
-/* Whether the gap at tau is 0 for every input. */
-static int vanishes(const moeg_risk_context *c, size_t t)
-{
-    return c->tau[t] == 0 || c->frozen;
-}
-
 /* All estimates from a state of n units, into hard and the arrays soft and gap. *doubtful: the first temperature that
  * too few rows felt, or ntau. */
 static moeg_status read_state(const char *function, const moeg_risk_context *c, const double *state, uint64_t n,
@@ -67,9 +65,10 @@ static moeg_status read_state(const char *function, const moeg_risk_context *c, 
     const double *soft_mean = state + parts.soft + 1, *soft_m2 = soft_mean + c->ntau;
     const moeg_support all = {n, moeg_support_rows(units)};
     *doubtful = c->ntau;
-    moeg_status worst = moeg_support_estimate(function, "hard risk", 0, n, units, mean[0], m2[0], all, level, hard);
+    moeg_status worst =
+        moeg_support_estimate(function, "hard risk", SIZE_MAX, n, units, mean[0], m2[0], all, level, hard);
     for (size_t t = 0; t < c->ntau && worst >= 0; t++) {
-        const moeg_support felt = vanishes(c, t) ? all : support[t];
+        const moeg_support felt = support[t];
         const size_t diagonal = (t + 1) * (t + 4) / 2; /* Entry (t + 1, t + 1) of a lower triangle by rows. */
         moeg_status status =
             moeg_support_estimate(function, "soft risk", t, n, units, soft_mean[t], soft_m2[t], felt, level, soft + t);
@@ -106,20 +105,16 @@ static void write_covariance(const moeg_risk_context *c, const double *state, co
 static moeg_status get_state(const char *function, const moeg_risk_context *c, const moeg_job *job,
                              const moeg_partial *partial, double *state, uint64_t *n, double *units)
 {
-    *n = moeg_partial_units(partial);
-    *units = (double)*n;
-    if (c->weights == NULL)
-        return moeg_partial_state(job, partial, state);
+    const uint64_t most = moeg_partial_units(partial);
+    if (c->weights == NULL) {
+        const moeg_status status = moeg_partial_state(job, partial, state);
+        return status == MOEG_OK ? moeg_support_count(function, most, 0, state, n, units) : status;
+    }
     const moeg_risk_parts from = moeg_risk_state_parts(c->ntau, 1), to = moeg_risk_state_parts(c->ntau, 0);
     double *weighted = moeg_alloc(from.size, sizeof *weighted);
     moeg_status status = weighted == NULL ? moeg_fail_memory(function) : moeg_partial_state(job, partial, weighted);
     if (status == MOEG_OK)
-        status = moeg_partial_count(function, "its rows", 0, weighted[0], 0, *n, n);
-    if (status == MOEG_OK) {
-        uint64_t whole;
-        *units = moeg_weighted_units(weighted);
-        status = moeg_partial_count(function, "rows of equal weight", 0, ceil(*units), *n > 0, *n, &whole);
-    }
+        status = moeg_support_count(function, most, 1, weighted, n, units);
     if (status == MOEG_OK)
         status = moeg_support_unweight(function, 1 + c->ntau, 1, weighted, state);
     if (status == MOEG_OK)
@@ -147,7 +142,7 @@ moeg_status moeg_risk_job_read(const char *function, const moeg_job *job, const 
     double units;
     if ((status = get_state(function, c, job, partial, state, &n, &units)) != MOEG_OK)
         goto cleanup;
-    if ((status = read_counts(function, c, state, n, support)) != MOEG_OK)
+    if ((status = read_counts(function, c, state, n, units, support)) != MOEG_OK)
         goto cleanup;
     size_t doubtful;
     status = read_state(function, c, state, n, units, support, level, &first, all, all + ntau, &doubtful);

@@ -3,11 +3,23 @@
 #include "base/error.h"
 #include "base/job.h"
 #include "base/memory.h"
+#include "base/moments.h"
 
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+
+moeg_status moeg_support_count(const char *function, uint64_t most, int weighted, const double *state, uint64_t *n,
+                               double *units)
+{
+    uint64_t whole;
+    moeg_status status = moeg_partial_count(function, "its rows", 0, state[0], weighted ? 0 : most, most, n);
+    if (status != MOEG_OK)
+        return status;
+    *units = weighted ? moeg_weighted_units(state) : (double)*n;
+    return moeg_partial_count(function, "rows of equal weight", 0, ceil(*units), *n > 0, *n, &whole);
+}
 
 /* Kish's number (sum v)^2/sum v^2 of the rows that felt tau: a gap is a sum over weights v = exp(-Delta/tau), and where
  * a few rows hold nearly all of it, normal theory has too little to stand on, however many felt something. The
@@ -30,6 +42,14 @@ moeg_status moeg_support_read(const char *function, const double *state, size_t 
     return status;
 }
 
+moeg_status moeg_support_squares(const char *function, double m2)
+{
+    if (m2 < 0)
+        return moeg_fail(MOEG_EINVAL, "%s: the partial result is damaged: a sum of squares is negative, %g", function,
+                         m2);
+    return MOEG_OK;
+}
+
 static moeg_estimate no_units(double level)
 {
     return (moeg_estimate){
@@ -49,9 +69,12 @@ moeg_status moeg_support_estimate(const char *function, const char *what, size_t
         *out = no_units(level);
         return MOEG_EUNABLE;
     }
+    moeg_status status = moeg_support_squares(function, m2);
+    if (status != MOEG_OK)
+        return status;
     const uint64_t least = support.effective < support.felt ? support.effective : support.felt;
-    const double variance = n > 1 ? m2 / (double)(n - 1) / (double)n : m2;
-    const moeg_status status = moeg_estimate_weighted_mean(n, units, mean, variance, least, level, MOEG_METHOD_MC, out);
+    const double variance = n > 1 ? moeg_mean_variance((double)n, m2) : m2;
+    status = moeg_estimate_weighted_mean(n, units, mean, variance, least, level, MOEG_METHOD_MC, out);
     if (status == MOEG_ERANGE && t == SIZE_MAX)
         return moeg_fail(MOEG_ERANGE, "%s: the %s, or its variance, overflows", function, what);
     if (status == MOEG_ERANGE)
@@ -88,10 +111,14 @@ moeg_status moeg_support_unable(const char *function, const char *what, size_t n
         return moeg_fail(MOEG_EUNABLE, "%s: no row was finished", function);
     if (n < MOEG_ENOUGH_UNITS)
         return moeg_fail(MOEG_EUNABLE, "%s: %" PRIu64 " rows are fewer than %d", function, n, MOEG_ENOUGH_UNITS);
-    if (doubtful == ntau || moeg_support_rows(units) < MOEG_ENOUGH_UNITS)
+    if (doubtful == ntau && moeg_support_rows(units) >= MOEG_ENOUGH_UNITS)
+        return moeg_fail(MOEG_EUNABLE, "%s: the variance of a mean over all rows underflows", function);
+    if (moeg_support_rows(units) < MOEG_ENOUGH_UNITS)
         return moeg_fail(MOEG_EUNABLE, "%s: the weights of %" PRIu64 " rows are worth %g equal ones, fewer than %d",
                          function, n, units, MOEG_ENOUGH_UNITS);
     const moeg_support felt = support[doubtful];
+    if (felt.felt >= MOEG_ENOUGH_UNITS && felt.effective >= MOEG_ENOUGH_UNITS)
+        return moeg_fail(MOEG_EUNABLE, "%s: a variance at tau[%zu] = %g underflows", function, doubtful, tau[doubtful]);
     return moeg_fail(MOEG_EUNABLE,
                      "%s: tau[%zu] = %g is felt by %" PRIu64 " of %" PRIu64 " rows, as much as by %" PRIu64
                      " of equal weight; fewer than %d do not tell a %s",
@@ -110,7 +137,7 @@ moeg_status moeg_support_unweight(const char *function, size_t p, int triangle, 
         moeg_weighted_means(p, in, out + 1, covariance);
         for (size_t i = 0, at = 1 + p; i < p; i++)
             for (size_t j = triangle ? 0 : i; j <= i; j++, at++)
-                out[at] = known ? scale * covariance[i * p + j] : 0;
+                out[at] = known ? scale * covariance[i * p + j] : 0; /* A variance is at least 2 DBL_TRUE_MIN, or 0. */
     } else {
         memset(out + 1, 0, ((triangle ? moeg_covariance_size(p) : moeg_moments_size(p)) - 1) * sizeof *out);
     }

@@ -47,12 +47,13 @@ typedef struct moeg_two_weights {
     double factor, direct, centred;
 } moeg_two_weights;
 
+/* w may be infinite: w q is 0 where q has underflowed. */
 static inline moeg_two_weights moeg_two_weights_at(double w, int derivative)
 {
     const double e = exp(-w), p = 1 / (1 + e), q = e * p;
     if (!derivative)
         return (moeg_two_weights){q, q, p};
-    return (moeg_two_weights){p * q * w, 2 * q, -expm1(-w) * p};
+    return (moeg_two_weights){q > 0 ? p * q * w : 0, 2 * q, -expm1(-w) * p};
 }
 
 #endif

@@ -163,6 +163,33 @@ static void constants_have_no_variance(void **state)
         }
 }
 
+/* Squares of deviations of 1e-170 underflow: they differ all the same, inside a batch, a tile and between states. */
+static void what_differs_has_a_variance(void **state)
+{
+    (void)state;
+    const double values[2] = {2.385e-170, 1.1e-170};
+    for (int between = 0; between < 2; between++) {
+        double x[6000], y[6000], moments[2][3] = {{0}}, covariance[2][3] = {{0}};
+        for (size_t i = 0; i < 6000; i++) {
+            x[i] = values[between ? 0 : i == 4711];
+            y[i] = between ? values[1] : x[i];
+        }
+        assert_ok(moeg_moments_add(1, 6000, 6000, x, moments[0]));
+        assert_ok(moeg_covariance_add(1, 6000, 6000, x, covariance[0]));
+        assert_true(between == (moments[0][2] == 0) && between == (covariance[0][2] == 0));
+        assert_ok(moeg_moments_add(1, 6000, 6000, y, moments[1]));
+        assert_ok(moeg_covariance_add(1, 6000, 6000, y, covariance[1]));
+        moeg_moments_merge(1, moments[1], moments[0]);
+        moeg_covariance_merge(1, covariance[1], covariance[0]);
+        assert_true(moments[0][2] > 0 && moments[0][2] < DBL_MIN);
+        assert_true(covariance[0][2] > 0 && covariance[0][2] < DBL_MIN);
+        moeg_estimate e;
+        assert_status(moeg_estimate_mean(12000, moments[0][1], moments[0][2], 12000, 0.95, MOEG_METHOD_MC, &e),
+                      MOEG_EUNABLE, "estimate_mean: the variance of the mean underflows: no error bar");
+        assert_true(e.std_error == INFINITY && e.lo == -INFINITY && e.hi == INFINITY);
+    }
+}
+
 /* To the rounding of the parts' means, eps |mean| with means up to 2e4, which meets deviations up to 36 in N units. */
 static void merging_is_adding(void **state)
 {
@@ -331,6 +358,7 @@ int main(void)
         cmocka_unit_test(a_large_mean_does_not_cancel),
         cmocka_unit_test(covariance_is_as_exact_as_moments),
         cmocka_unit_test(constants_have_no_variance),
+        cmocka_unit_test(what_differs_has_a_variance),
         cmocka_unit_test(merging_is_adding),
         cmocka_unit_test(empty_states_are_neutral),
         cmocka_unit_test(counts_are_exact_to_2_53),

@@ -290,6 +290,34 @@ static void only_ratios_of_weights_matter(void **state)
     }
 }
 
+/* Only light rows differ, by little: the variance of their mean underflows, and is not 0 for that; in one batch or in
+ * two, before the heavy ones or after. Equal values have none. */
+static void what_differs_has_a_variance(void **state)
+{
+    (void)state;
+    enum { ROWS = 5000 };
+    double values[ROWS], weights[ROWS], mean, variance;
+    for (int equal = 0; equal < 2; equal++)
+        for (int order = 0; order < 2; order++)
+            for (size_t cut = 0; cut < ROWS; cut += ROWS / 2) {
+                double all[8] = {0}, rest[8] = {0};
+                assert_int_equal(moeg_weighted_size(1), 7);
+                for (size_t i = 0; i < ROWS; i++) {
+                    const int light = (i < ROWS / 2) == (order == 0);
+                    weights[i] = light ? 1e-170 : 0.7;
+                    values[i] = equal ? 2.385 : light ? 1 + (double)(i % 3) : 0;
+                }
+                assert_ok(moeg_weighted_add(1, cut, ROWS, values, weights, all));
+                assert_ok(moeg_weighted_add(1, ROWS - cut, ROWS, values + cut, weights + cut, rest));
+                moeg_weighted_merge(1, rest, all);
+                assert_ok(moeg_weighted_means(1, all, &mean, &variance));
+                if (equal)
+                    assert_true(mean == 2.385 && variance == 0);
+                else
+                    assert_true(mean >= 0 && mean < 1e-169 && variance > 0 && variance < DBL_MIN);
+            }
+}
+
 static void an_empty_state_is_neutral(void **state)
 {
     (void)state;
@@ -373,6 +401,7 @@ int main(void)
         cmocka_unit_test(equal_and_zero_weights),
         cmocka_unit_test(many_variables_are_as_few),
         cmocka_unit_test(only_ratios_of_weights_matter),
+        cmocka_unit_test(what_differs_has_a_variance),
         cmocka_unit_test(an_empty_state_is_neutral),
         cmocka_unit_test(bad_input_is_refused),
         cmocka_unit_test(weighted_means_have_a_student_interval),

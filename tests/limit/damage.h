@@ -23,6 +23,23 @@ static inline moeg_partial *damaged(const moeg_job *job, const moeg_partial *who
     return made;
 }
 
+/* A runner whose results come back with state[at] set to `value`. */
+struct damage {
+    size_t at;
+    double value;
+};
+
+static inline moeg_status run_and_damage(const moeg_runner *self, const moeg_job *job, const moeg_sampling *s,
+                                         uint64_t first, uint64_t end, moeg_partial **partial)
+{
+    const struct damage *damage = self->user;
+    moeg_partial *whole = NULL;
+    assert_ok(moeg_runner_openmp.run(&moeg_runner_openmp, job, s, first, end, &whole));
+    *partial = damaged(job, whole, damage->at, damage->value);
+    moeg_partial_free(whole);
+    return MOEG_OK;
+}
+
 /* What no count can be: not whole, negative, out of range of any integer, no number. */
 static const double no_counts[] = {-1, 0.5, 1e300, -1e300, NAN, INFINITY, -INFINITY, 0x1p64};
 enum { NO_COUNTS = sizeof no_counts / sizeof *no_counts };

@@ -1,5 +1,6 @@
 /* The bound from data: its formula, over any law; that it holds as often as it says; its floor. */
 #include "limit/bound_problem.h"
+#include "limit/damage.h"
 #include "support/coverage.h"
 #include "support/failing_alloc.h"
 
@@ -130,6 +131,16 @@ static int cancel(uint64_t done, uint64_t total, void *user)
     return done >= *(const uint64_t *)user;
 }
 
+/* As if it had been canceled before the first block. */
+static moeg_status run_none(const moeg_runner *self, const moeg_job *job, const moeg_sampling *s, uint64_t first,
+                            uint64_t end, moeg_partial **partial)
+{
+    (void)self;
+    (void)end;
+    const moeg_status status = moeg_runner_openmp.run(&moeg_runner_openmp, job, s, first, first, partial);
+    return status == MOEG_OK ? MOEG_ECANCELED : status;
+}
+
 static void runs_as_any_job(void **state)
 {
     (void)state;
@@ -155,6 +166,43 @@ static void runs_as_any_job(void **state)
         MOEG_ECANCELED, "bound_bernstein: canceled");
     for (size_t t = 1; t < TAUS; t++)
         assert_true(more[t] > 0 && more[t] <= 2 * (1 + 1000 * EPS) && (t > 2 || more[t] > one[t]));
+    /* 4 B (B + M) (K - k), but for tau = 0. */
+    const moeg_runner none = {run_none, NULL};
+    s.progress = NULL;
+    s.runner = &none;
+    assert_status(
+        moeg_bound_bernstein(p.router, moeg_gate_subset(2), MOEG_MIX_OUTPUT, p.law, &limits, TAUS, taus, &s, more),
+        MOEG_ECANCELED, "bound_bernstein: canceled");
+    for (size_t t = 0; t < TAUS; t++)
+        assert_near(more[t], t == 0 ? 0 : 2, 1000 * EPS);
+    problem_free(&p);
+}
+
+/* A runner that brings back what no rows can have left. */
+static void damaged_results_are_refused(void **state)
+{
+    (void)state;
+    struct problem p;
+    problem_make(&p, 5, 4, 6, 1);
+    const moeg_output_limits limits = {0.5, 0, 0};
+    static const double no_moments[] = {-0.1, 1e300, NAN, INFINITY};
+    struct damage damage;
+    const moeg_runner runner = {run_and_damage, &damage};
+    moeg_sampling s = moeg_sampling_default();
+    double out[2] = {42, 43};
+    s.n = 500;
+    s.runner = &runner;
+    for (size_t at = 0; at < 5; at++)
+        for (size_t i = 0; i < (at == 0 ? (size_t)NO_COUNTS : 4); i++) {
+            char text[32];
+            damage = (struct damage){at, at == 0 ? no_counts[i] : no_moments[i]};
+            snprintf(text, sizeof text, "(state[%zu]) must be", at);
+            assert_status(moeg_bound_bernstein(p.router, moeg_gate_softmax(), MOEG_MIX_OUTPUT, p.law, &limits, 2,
+                                               taus + 1, &s, out),
+                          MOEG_EINVAL, "bound_bernstein: the partial result is damaged: ");
+            assert_non_null(strstr(moeg_last_error(), text));
+            assert_true(out[0] == 42 && out[1] == 43);
+        }
     problem_free(&p);
 }
 
@@ -251,6 +299,7 @@ int main(void)
         cmocka_unit_test(holds_as_often_as_it_says),
         cmocka_unit_test(falls_to_a_floor),
         cmocka_unit_test(runs_as_any_job),
+        cmocka_unit_test(damaged_results_are_refused),
         cmocka_unit_test(refuses_what_does_not_fit),
         cmocka_unit_test(every_allocation_may_fail),
     };

@@ -196,6 +196,31 @@ static void the_smallest_temperature(void **state)
     }
 }
 
+/* Logits that are apart by 1e10 everywhere: at this temperature by a factor past the largest double. */
+static void an_infinite_ratio_moves_nothing(void **state)
+{
+    (void)state;
+    const double tau[2] = {1e-300, 1e9};
+    const moeg_sampling s = moeg_sampling_default();
+    struct problem p;
+    problem_draw(&p, 31, 2, 2, 1);
+    p.W[2] = p.W[0];
+    p.W[3] = p.W[1];
+    p.b[0] = 1e10;
+    p.b[1] = 0;
+    problem_build(&p);
+    for (int mixing = 0; mixing < 2; mixing++) {
+        moeg_estimate e[2], gap;
+        assert_ok(moeg_risk_derivative(p.moe, p.teacher, p.law, (moeg_mixing)mixing, 2, tau, &s, e));
+        assert_int_equal(e[0].method, MOEG_METHOD_LINE);
+        assert_true(e[0].value == 0 && e[0].quad_error > 0 && e[0].quad_error < 1e-20);
+        assert_true(fabs(e[1].value) > 1e-15 && e[1].quad_error < 1e-10 * fabs(e[1].value));
+        assert_ok(moeg_risk_gap(p.moe, p.teacher, p.law, (moeg_mixing)mixing, 1, tau, &s, &gap));
+        assert_true(gap.value == 0 && gap.quad_error > 0 && gap.quad_error < 1e-300);
+    }
+    problem_free(&p);
+}
+
 static void bits_do_not_depend_on_threads(void **state)
 {
     (void)state;
@@ -287,6 +312,7 @@ int main(void)
         cmocka_unit_test(error_bars_cover),
         cmocka_unit_test(too_few_rows_and_frozen_gates),
         cmocka_unit_test(the_smallest_temperature),
+        cmocka_unit_test(an_infinite_ratio_moves_nothing),
         cmocka_unit_test(bits_do_not_depend_on_threads),
         cmocka_unit_test(every_error_is_named_and_touches_nothing),
         cmocka_unit_test(every_allocation_may_fail),
