@@ -94,11 +94,11 @@ MOEG_EXPORT moeg_status moeg_boundary_band(const moeg_law *law, size_t nw, const
  * two of them no quantile takes. Mass and quantile are inverse to each other to the last bit: the mass at q is at least
  * p, and that at any smaller width is less. The interval is made of two gaps, whose ranks come from the binomial
  * distribution, hence holds for any law: [lo, hi] are the widths whose mass has a Clopper-Pearson interval with p in
- * it. std_error is half of it over the normal quantile of the level; infinite if an end is. Gaps of +inf are ranked
- * like others. `contributing` is k. Of rows with weights, k is the smallest number of them, by ascending gap, whose
- * share of the weights is at least p, and the ends hold p in the interval of their share in as many equal rows as the
- * weights are worth there (moeg_estimate_weighted_proportion()); masses add these weights in another order, and may
- * differ from p by rounding.
+ * it. std_error is half of that interval at level 0.95 over 1.96, whatever the level asked for; infinite if an end of
+ * it is. Gaps of +inf are ranked like others. `contributing` is k. Of rows with weights, k is the smallest number of
+ * them, by ascending gap, whose share of the weights is at least p, and the ends hold p in the interval of their share
+ * in as many equal rows as the weights are worth there (moeg_estimate_weighted_proportion()); masses add these weights
+ * in another order, and may differ from p by rounding.
  * @param np        probabilities, at least 1
  * @param p         (np), in (0, 1], in any order
  * @param quantile  (np)

@@ -16,11 +16,10 @@ extern "C" {
 /** A number with its error bar. There is no estimate without one, and no false zero: a sampled result to which fewer
  * than #MOEG_ENOUGH_UNITS units contributed, or units that weigh no more than as many equal ones (risk.h), gets a
  * Clopper-Pearson interval where the quantity is a probability, else infinite limits and an infinite std_error, and the
- * call returns #MOEG_EUNABLE. So does a mean whose variance is not 0 but below DBL_MIN, its std_error below 1.5e-154:
- * squares underflow there. A std_error of 0 is that of units that are all equal. */
+ * call returns #MOEG_EUNABLE; so does a mean whose variance is not 0 but below DBL_MIN, where squares underflow. */
 typedef struct moeg_estimate {
     double value;          /**< The estimate. NaN if no unit was finished (a canceled run). */
-    double std_error;      /**< Standard error over units; 0 for a deterministic method; infinite where unknown. */
+    double std_error;      /**< Standard error over units; 0 if all are equal, or none drawn; infinite where unknown. */
     double lo;             /**< Lower end of the two-sided interval at `level`, quad_error included. */
     double hi;             /**< Upper end. */
     double level;          /**< Confidence level of [lo, hi]. */
@@ -71,8 +70,7 @@ MOEG_EXPORT moeg_status moeg_bernstein_upper(uint64_t n, double mean, double m2,
 /** Means and variances of p variables, in one pass, mergeable: a flat state of moeg_moments_size(p) doubles,
  * {n, mean (p), M2 (p)}, M2 the sum of squared deviations from the mean: 0 where all values are equal and nowhere else,
  * at least the least positive double where squares underflow. All zeros is the empty state. The size is SIZE_MAX if it
- * overflows.
- * Differences that matter are formed per unit before they are added: two large means are never subtracted. */
+ * overflows. Differences that matter are formed per unit before they are added: no two large means are subtracted. */
 MOEG_EXPORT size_t moeg_moments_size(size_t p);
 
 /** Adds n units to a state of p variables, by a two-pass sweep over the units given and Chan's update.
@@ -116,8 +114,7 @@ MOEG_EXPORT void moeg_weighted_merge(size_t p, const double *right, double *left
  * of equal weights it is that of an ordinary mean.
  *
  * @param mean        (p)
- * @param covariance  (p x p), or NULL; where u = 1, infinite, and NaN beside the diagonal; a variance is 0 where all
- *                    values are equal and nowhere else
+ * @param covariance  (p x p), or NULL; where u = 1, infinite, and NaN beside the diagonal; on it 0 of equal values only
  * @return #MOEG_OK; #MOEG_EINVAL (NULL, p = 0, a state without rows). */
 MOEG_EXPORT moeg_status moeg_weighted_means(size_t p, const double *state, double *mean, double *covariance);
 
@@ -130,9 +127,8 @@ MOEG_EXPORT double moeg_weighted_units(const double *state);
  * @param n             units
  * @param mean, m2      of the variable (see moeg_moments_size())
  * @param contributing  units that felt the event; fewer than #MOEG_ENOUGH_UNITS give an infinite error bar
- * @return #MOEG_OK; #MOEG_EUNABLE (written, with an infinite error bar), also where m2 > 0 and m2/(n (n - 1)) is below
- *         DBL_MIN; #MOEG_EINVAL (level, n = 0, contributing > n,
- *         m2 < 0); #MOEG_ERANGE (mean or m2 not finite). Cost O(1). */
+ * @return #MOEG_OK; #MOEG_EUNABLE (written, with an infinite error bar; also if m2 > 0, m2/(n (n - 1)) < DBL_MIN);
+ *         #MOEG_EINVAL (level, n = 0, contributing > n, m2 < 0); #MOEG_ERANGE (mean or m2 not finite). Cost O(1). */
 MOEG_EXPORT moeg_status moeg_estimate_mean(uint64_t n, double mean, double m2, uint64_t contributing, double level,
                                            moeg_method method, moeg_estimate *out);
 

@@ -151,9 +151,9 @@ moeg_status moeg_estimate_weighted_proportion(uint64_t count, uint64_t n, const 
         status = read_sums(function, count, n, inside, outside, in, rest);
     if (status != MOEG_OK)
         return status;
-    /* Var of the ratio: sum w^2 (1 - p)^2 inside and w^2 p^2 outside, over (sum w)^2. units/sum w from either. */
     const double sum = in[0] + rest[0], share = in[0] / sum, left = rest[0] / sum;
-    const double scatter = in[1] * left * left + rest[1] * share * share;
+    const double scatter = moeg_share_scatter(share, left, in[1], rest[1]);
+    /* Units over the sum of weights, from either. */
     const double worth = fmin(sum / (in[1] + rest[1]), share * left * sum / scatter);
     moeg_interval_share(in[0] * worth, rest[0] * worth, share, level, &lo, &hi);
     *out = (moeg_estimate){.value = share,

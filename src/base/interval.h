@@ -13,6 +13,13 @@ moeg_status moeg_interval_binomial(const char *function, uint64_t count, uint64_
  * Widened to hold `share`, successes over both. */
 void moeg_interval_share(double count, double failures, double share, double level, double *lo, double *hi);
 
+/* The variance of a share as the ratio of two sums of weights, times the square of all of them: `inside` and `outside`
+ * are the sums of their squares, left = 1 - share. */
+static inline double moeg_share_scatter(double share, double left, double inside, double outside)
+{
+    return inside * left * left + outside * share * share;
+}
+
 /* Two-sided interval of a scale that is `value` times Gamma(count)/count, as 2 count alpha_true/alpha ~ chi^2(2 count)
  * of Hill's estimator: value times the chi^2(2 count) quantiles at (1 -+ level)/2 over 2 count. value > 0. At small
  * levels, where the upper quantile is below `value`, widened to hold it: lo <= value <= hi.

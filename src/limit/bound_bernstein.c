@@ -18,6 +18,7 @@
 
 /* State: the moments of the exponentials. */
 typedef struct bernstein_context {
+    const char *function;
     moeg_router *router;
     moeg_law *law;
     moeg_gate gate;
@@ -56,7 +57,7 @@ static moeg_status block(const void *context, uint64_t first, uint64_t count, vo
         return status;
     const size_t bad = moeg_gate_gap_block(c->gate, c->K, n, stride, r.logits, r.gap);
     if (bad < n)
-        return moeg_report_logits("bound", c->gate, c->K, stride, r.logits, bad, first + bad);
+        return moeg_report_logits(c->function, c->gate, c->K, stride, r.logits, bad, first + bad);
     for (size_t t = 0; t < c->ntau; t++)
         for (size_t i = 0; i < n; i++)
             r.values[t * stride + i] = c->tau[t] == 0 ? 0 : exp(-r.gap[i] / c->tau[t]);
@@ -97,6 +98,7 @@ static moeg_status make_context(const char *function, const moeg_router *router,
         c->law = moeg_law_retain(law);
     }
     memcpy(c->tau, tau, ntau * sizeof *tau);
+    c->function = function;
     c->gate = gate;
     c->seed = seed;
     c->K = moeg_router_experts(c->router);

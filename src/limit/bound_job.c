@@ -103,13 +103,14 @@ static void destroy(void *context)
     moeg_release(c);
 }
 
-static moeg_bound_context *make_context(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,
-                                        moeg_mixing mixing, double p, size_t ntau, const double *tau, uint64_t seed)
+static moeg_bound_context *make_context(const char *function, const moeg_moe *moe, const moeg_teacher *teacher,
+                                        const moeg_law *law, moeg_mixing mixing, double p, size_t ntau,
+                                        const double *tau, uint64_t seed)
 {
     moeg_bound_context *c = moeg_alloc_zero(1, sizeof *c);
     if (c == NULL)
         return NULL;
-    c->rows = moeg_risk_context_create("bound", moe, teacher, law, mixing, ntau, tau, seed);
+    c->rows = moeg_risk_context_create(function, moe, teacher, law, mixing, ntau, tau, seed);
     if (c->rows == NULL) {
         moeg_release(c);
         return NULL;
@@ -130,13 +131,13 @@ moeg_status moeg_bound_job_make(const char *function, moeg_job **job, const moeg
     if (ntau > SIZE_MAX / 1024 / sizeof(double) ||
         moeg_multiply_overflows(ntau + 1, (ntau + 6) * sizeof(double), &pairs))
         return moeg_fail_memory(function);
-    moeg_bound_context *c = make_context(moe, teacher, law, mixing, p, ntau, tau, s->seed);
+    moeg_bound_context *c = make_context(function, moe, teacher, law, mixing, p, ntau, tau, s->seed);
     if (c == NULL)
         return moeg_fail_memory(function);
     moeg_bound_rows b;
     const size_t rows = moeg_block_rows_from(moeg_bound_layout(c->rows, MOEG_BLOCK_PROBE, MOEG_BLOCK_PROBE, NULL, &b));
     const moeg_job_spec spec = {
-        .name = c->rows->name,
+        .name = "bound",
         .units = moeg_sample_units(law, s),
         .block_size = rows,
         .state_size = c->parts.size,

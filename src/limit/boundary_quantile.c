@@ -92,12 +92,18 @@ static moeg_status check_kept(const char *function, uint64_t n, const double *ga
     return MOEG_OK;
 }
 
-static moeg_estimate estimate(size_t n, const double *gap, const moeg_gap_ranks *r, double level, double reach)
+/* The standard error is that of the interval at this level, whatever the level asked for. Whole ranks make intervals a
+ * rank or so too long, of which one of a single standard deviation would keep twice as much. */
+static const double error_level = 0.95, error_reach = 1.9599639845400542355;
+
+static moeg_estimate estimate(size_t n, const double *gap, const moeg_gap_ranks *r, const moeg_gap_ranks *at,
+                              double level)
 {
     const double lo = r->lo >= 1 ? gap[r->lo - 1] : 0, hi = r->hi <= n ? gap[r->hi - 1] : INFINITY;
+    const int known = at->lo >= 1 && at->hi <= n && isfinite(gap[at->hi - 1]);
     return (moeg_estimate){
         .value = gap[r->value - 1],
-        .std_error = r->lo >= 1 && isfinite(hi) ? (hi - lo) / (2 * reach) : INFINITY,
+        .std_error = known ? (gap[at->hi - 1] - gap[at->lo - 1]) / (2 * error_reach) : INFINITY,
         .lo = lo,
         .hi = hi,
         .level = level,
@@ -118,22 +124,26 @@ static moeg_estimate unknown(double level)
     };
 }
 
-/* The ranks of all p, and the gaps at them where they are. */
+/* The ranks of all p (np at the level, np at error_level), and the gaps at them where they are. */
 static moeg_status place_ranks(const char *function, const moeg_gap_shares *shares, double *gap, size_t np,
-                               const double *p, double level, double reach, moeg_gap_ranks *r)
+                               const double *p, double level, moeg_gap_ranks *r)
 {
+    /* Student's with so many degrees of freedom is the normal distribution, and right for small levels too. */
+    const double reach = moeg_tail_student_reach(1e18, level);
     moeg_status status = MOEG_OK;
     for (size_t j = 0; j < np && status == MOEG_OK; j++)
         status = moeg_gap_ranks_at(function, shares, p[j], level, reach, &r[j]);
-    return status == MOEG_OK && shares->weight == NULL ? moeg_gap_place(function, shares->n, gap, np, r) : status;
+    for (size_t j = 0; j < np && status == MOEG_OK; j++)
+        status = moeg_gap_ranks_at(function, shares, p[j], error_level, error_reach, &r[np + j]);
+    return status == MOEG_OK && shares->weight == NULL ? moeg_gap_place(function, shares->n, gap, 2 * np, r) : status;
 }
 
 static moeg_status write_quantiles(const char *function, size_t n, const double *gap, size_t np, const double *p,
-                                   const moeg_gap_ranks *r, double level, double reach, moeg_estimate *quantile)
+                                   const moeg_gap_ranks *r, double level, moeg_estimate *quantile)
 {
     moeg_status status = MOEG_OK;
     for (size_t j = 0; j < np; j++) {
-        quantile[j] = n > 0 ? estimate(n, gap, &r[j], level, reach) : unknown(level);
+        quantile[j] = n > 0 ? estimate(n, gap, &r[j], &r[np + j], level) : unknown(level);
         if (status == MOEG_OK && (n == 0 || r[j].lo < 1 || r[j].hi > n))
             status = moeg_fail(MOEG_EUNABLE, "%s: %zu rows are too few for an interval at p[%zu] = %g", function, n, j,
                                p[j]);
@@ -145,9 +155,7 @@ static moeg_status write_quantiles(const char *function, size_t n, const double 
 static moeg_status read_quantiles(const char *function, size_t n, double *gap, const double *weights, size_t np,
                                   const double *p, double level, moeg_estimate *quantile)
 {
-    /* Student's with so many degrees of freedom is the normal distribution, and right for small levels too. */
-    const double reach = moeg_tail_student_reach(1e18, level);
-    moeg_gap_ranks *r = moeg_alloc(np, sizeof *r);
+    moeg_gap_ranks *r = moeg_alloc(np, 2 * sizeof *r);
     double *sums = weights == NULL ? NULL : moeg_alloc(n, 2 * sizeof *sums);
     moeg_gap_shares shares = {n, NULL, NULL};
     moeg_status status =
@@ -155,9 +163,9 @@ static moeg_status read_quantiles(const char *function, size_t n, double *gap, c
     if (status == MOEG_OK && weights != NULL)
         status = moeg_gap_sort_weighed(function, n, gap, weights, sums, &shares);
     if (status == MOEG_OK && shares.n > 0)
-        status = place_ranks(function, &shares, gap, np, p, level, reach, r);
+        status = place_ranks(function, &shares, gap, np, p, level, r);
     if (status == MOEG_OK)
-        status = write_quantiles(function, shares.n, gap, np, p, r, level, reach, quantile);
+        status = write_quantiles(function, shares.n, gap, np, p, r, level, quantile);
     moeg_release(r);
     moeg_release(sums);
     return status;

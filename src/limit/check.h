@@ -42,7 +42,7 @@ moeg_status moeg_check_job_method(const char *function, const moeg_sampling *s);
 moeg_status moeg_sampled_status(const char *function, moeg_status run, moeg_status read);
 
 /* Why a unit of a block of logits (K x stride), the sample of that number, has no gap of the gate's: MOEG_EDOM, too few
- * experts that are not masked, or MOEG_ERANGE, an overflow; `name` is the job's. */
+ * experts that are not masked, or MOEG_ERANGE, an overflow; `name` is the function's. */
 moeg_status moeg_report_logits(const char *name, moeg_gate gate, size_t K, size_t stride, const double *logits,
                                size_t unit, uint64_t sample);
 

@@ -79,8 +79,7 @@ static double share_of(const moeg_gap_shares *s, size_t count)
 }
 
 /* What the rows are worth in equal ones at the share p of `count` of them: (sum w)^2/sum w^2, or fewer where the
- * variance of the ratio, sum w^2 (1 - p)^2 inside and w^2 p^2 outside, over (sum w)^2, is more than p (1 - p) over
- * that. */
+ * variance of the share is more than p (1 - p) over that. */
 static double worth(const moeg_gap_shares *s, size_t count)
 {
     const size_t n = s->n;
@@ -88,7 +87,7 @@ static double worth(const moeg_gap_shares *s, size_t count)
         return (double)n;
     const double sum = s->weight[n - 1], square = s->square[n - 1], p = share_of(s, count);
     const double inside = s->square[count - 1], outside = fmax(0, square - inside);
-    const double scatter = inside * (1 - p) * (1 - p) + outside * p * p;
+    const double scatter = moeg_share_scatter(p, 1 - p, inside, outside);
     const double units = moeg_kish_units(n, sum, square), left = p * (1 - p) * sum * sum / scatter;
     return left < units ? fmax(1, left) : units;
 }

@@ -12,7 +12,7 @@
 moeg_status moeg_gap_rows_init(const char *function, const moeg_router *router, moeg_gap gap, const moeg_law *law,
                                int row_space, uint64_t seed, moeg_gap_rows *rows)
 {
-    moeg_gap_rows r = {.gap = gap, .seed = seed};
+    moeg_gap_rows r = {.function = function, .gap = gap, .seed = seed};
     const moeg_status status = row_space ? moeg_row_space(function, router, law, &r.router, &r.law) : MOEG_OK;
     if (status != MOEG_OK)
         return status;
@@ -50,10 +50,9 @@ static moeg_status report_row(const moeg_gap_rows *rows, uint64_t sample, size_t
     }
     if (finite && left < rows->gap.upper)
         return moeg_fail(MOEG_EDOM,
-                         "boundary: the router masks all but %zu experts at sample %" PRIu64
-                         ", fewer than gap.upper = %zu",
-                         left, sample, rows->gap.upper);
-    return moeg_fail(MOEG_ERANGE, "boundary: logits of sample %" PRIu64 " overflow", sample);
+                         "%s: the router masks all but %zu experts at sample %" PRIu64 ", fewer than gap.upper = %zu",
+                         rows->function, left, sample, rows->gap.upper);
+    return moeg_fail(MOEG_ERANGE, "%s: logits of sample %" PRIu64 " overflow", rows->function, sample);
 }
 
 moeg_status moeg_gap_rows_draw(const moeg_gap_rows *rows, uint64_t first, size_t n, size_t stride, double *workspace,

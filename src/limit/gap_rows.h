@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 typedef struct moeg_gap_rows {
+    const char *function; /* named in errors */
     moeg_router *router;
     moeg_law *law;
     moeg_gap gap;

@@ -219,7 +219,7 @@ moeg_status moeg_risk_job_make(const char *function, moeg_job **job, int slope, 
     size_t pairs;
     if (ntau > SIZE_MAX / 64 || moeg_multiply_overflows(ntau + 1, (ntau + 2) * sizeof(double), &pairs))
         return moeg_fail_memory(function);
-    moeg_risk_context *c = moeg_risk_context_create("risk", moe, teacher, law, mixing, ntau, tau, s->seed);
+    moeg_risk_context *c = moeg_risk_context_create(function, moe, teacher, law, mixing, ntau, tau, s->seed);
     if (c == NULL)
         return moeg_fail_memory(function);
     c->slope = slope;
@@ -227,7 +227,7 @@ moeg_status moeg_risk_job_make(const char *function, moeg_job **job, int slope, 
     c->block_rows = choose_block(c);
     moeg_risk_rows rows;
     const moeg_job_spec spec = {
-        .name = c->name,
+        .name = "risk",
         .units = moeg_sample_units(law, s),
         .block_size = c->block_rows,
         .state_size = moeg_risk_state_parts(ntau, c->weights != NULL).size,

@@ -14,7 +14,7 @@
 #define MOEG_FELT 45.0
 
 typedef struct moeg_risk_context {
-    const char *name; /* Of the job, in messages. */
+    const char *name; /* Of the public function, in messages. */
     moeg_moe *moe;
     moeg_teacher *teacher;
     moeg_law *law;

@@ -26,7 +26,7 @@ moeg_teacher *moeg_teacher_retain(const moeg_teacher *teacher);
  * cache lines apart and do not contend for a few sets. A function of the problem's shape only: results depend on it. */
 size_t moeg_block_rows(size_t doubles_per_row);
 
-/* The same from the doubles that the arrays of MOEG_BLOCK_PROBE rows take. */
+/* The same from the doubles that the arrays of MOEG_BLOCK_PROBE rows, or of so many more, take. */
 enum { MOEG_BLOCK_PROBE = 64 };
 size_t moeg_block_rows_from(size_t probed);
 

@@ -263,7 +263,7 @@ static void refuses_what_does_not_fit(void **state)
     assert_ok(moeg_law_box_create(&line, 1, &box[0], &box[1]));
     assert_ok(moeg_router_affine_create(&router, 2, 1, steep, NULL));
     assert_status(BERNSTEIN(router, gate, line, &limits, 2, &s, out), MOEG_ERANGE,
-                  "bound: logits of sample 0 overflow");
+                  "bound_bernstein: logits of sample 0 overflow");
     assert_near(out[0], 42, 0);
     moeg_router_free(router);
     moeg_law_free(line);

@@ -350,7 +350,7 @@ static void refuses_what_does_not_fit(void **state)
     assert_status(POWER(p.moe, p.law, 2, &s, out), MOEG_EUNSUPPORTED, "method line does not apply");
     s.method = MOEG_METHOD_AUTO;
     /* 8 x^2 to the power 1e5 overflows somewhere in (-1, 1), and its square before that. */
-    assert_status(POWER(p.moe, p.law, 1e5, &s, out), MOEG_ERANGE, "bound: the term of sample");
+    assert_status(POWER(p.moe, p.law, 1e5, &s, out), MOEG_ERANGE, "bound_holder_moment: the term of sample");
     assert_status(POWER(p.moe, p.law, 250, &s, out), MOEG_ERANGE, "the moment, or its variance, overflows");
     assert_near(out[0].value, 42, 0);
     moeg_law_free(plane);
@@ -382,14 +382,14 @@ static void overflow_is_named(void **state)
     pair[1] = inf;
     assert_ok(moeg_moe_create(&moe, router, moeg_gate_softmax(), pair));
     assert_status(moeg_bound_moment(moe, teacher, law, MOEG_MIX_OUTPUT, 1, &tau, &s, &out), MOEG_ERANGE,
-                  "bound: output 0 of expert 1 at sample 0 overflows");
+                  "bound_moment: output 0 of expert 1 at sample 0 overflows");
     assert_status(moeg_bound_moment(moe, high, law, MOEG_MIX_LOSS, 1, &tau, &s, &out), MOEG_ERANGE,
-                  "bound: output 0 of the teacher at sample 0 overflows");
+                  "bound_moment: output 0 of the teacher at sample 0 overflows");
     moeg_moe_free(moe);
     pair[1] = large_one;
     assert_ok(moeg_moe_create(&moe, router, moeg_gate_softmax(), pair));
     assert_status(moeg_bound_moment(moe, teacher, law, MOEG_MIX_OUTPUT, 1, &tau, &s, &out), MOEG_ERANGE,
-                  "bound: the loss of sample 0 overflows");
+                  "bound_moment: the loss of sample 0 overflows");
     assert_near(out.value, 42, 0);
     moeg_moe_free(moe);
     moeg_router_free(router);
@@ -401,7 +401,7 @@ static void overflow_is_named(void **state)
     moeg_moe_free(moe);
     assert_ok(moeg_moe_create(&moe, router, moeg_gate_topk_raw(2), pair));
     assert_status(moeg_bound_moment(moe, teacher, law, MOEG_MIX_OUTPUT, 1, &tau, &s, &out), MOEG_EDOM,
-                  "bound: the router masks all but 1 experts at sample 0, fewer than gate.k = 2");
+                  "bound_moment: the router masks all but 1 experts at sample 0, fewer than gate.k = 2");
     moeg_moe_free(moe);
     moeg_router_free(router);
     moeg_law_free(law);

@@ -1,6 +1,7 @@
 /* Sampled boundary masses, exponents and constants of any gap against obvious counts and sums over the same rows. */
 #include "limit/boundary.h"
 #include "support/coverage.h"
+#include "support/estimates.h"
 
 #include <float.h>
 
@@ -153,21 +154,11 @@ static struct results in_one_call(const struct problem *p, moeg_gap gap, const m
     return r;
 }
 
-static void assert_same_estimate(const moeg_estimate *a, const moeg_estimate *b)
-{
-    assert_memory_equal(&a->value, &b->value, sizeof a->value);
-    assert_memory_equal(&a->lo, &b->lo, sizeof a->lo);
-    assert_memory_equal(&a->hi, &b->hi, sizeof a->hi);
-    assert_int_equal(a->contributing, b->contributing);
-}
-
 static void assert_same(const struct results *a, const struct results *b)
 {
-    for (size_t j = 0; j < 4; j++) {
-        assert_same_estimate(&a->mass[j], &b->mass[j]);
-        assert_same_estimate(&a->alpha[j], &b->alpha[j]);
-        assert_same_estimate(&a->C[j], &b->C[j]);
-    }
+    assert_same_estimates(a->mass, b->mass, 4);
+    assert_same_estimates(a->alpha, b->alpha, 4);
+    assert_same_estimates(a->C, b->C, 4);
     assert_int_equal(a->ties, b->ties);
 }
 
@@ -262,7 +253,7 @@ static void gaps_that_are_the_margin_or_nothing(void **state)
         assert_near(mass[1].value, 0, 0);
         mass[0].value = 42;
         assert_status(moeg_boundary_gap_mass(p.router, moeg_gap_top(3), p.law, 3, w, &s, mass), MOEG_EDOM,
-                      "boundary: the router masks all but 2 experts at sample 0, fewer than gap.upper = 3");
+                      "boundary_gap_mass: the router masks all but 2 experts at sample 0, fewer than gap.upper = 3");
         assert_near(mass[0].value, 42, 0);
         problem_free(&p);
     }

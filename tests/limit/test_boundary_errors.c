@@ -1,68 +1,100 @@
-/* What the functions of boundary masses refuse, damaged results, and memory that runs out. */
+/* What boundary masses, exponents and their jobs refuse, by name, and that they leave their outputs alone then. */
 #include "limit/boundary.h"
 #include "limit/damage.h"
 #include "support/failing_alloc.h"
 
+/* Two experts in two dimensions, and what does not fit them. */
+struct scene {
+    struct problem p;
+    moeg_law *other, *box;
+    moeg_router *three;
+    moeg_sampling s;
+    moeg_estimate e[2];
+};
+
+static void scene_make(struct scene *c)
+{
+    *c = (struct scene){.s = options(MOEG_METHOD_AUTO, 10, 1), .e = {{.value = 42}, {.value = 42}}};
+    problem_make(&c->p, 62, 2, 2, 1);
+    assert_ok(moeg_law_gaussian_create(&c->other, 3, NULL, NULL));
+    assert_ok(moeg_law_box_create(&c->box, 2, (double[]){-1, -0.3}, (double[]){1, 0.8}));
+    assert_ok(moeg_router_affine_create(&c->three, 3, 2, c->p.W, NULL));
+}
+
+static void scene_free(struct scene *c)
+{
+    assert_true(c->e[0].value == 42 && c->e[1].value == 42);
+    moeg_router_free(c->three);
+    moeg_law_free(c->other);
+    moeg_law_free(c->box);
+    problem_free(&c->p);
+}
+
 static void arguments_are_checked(void **state)
 {
     (void)state;
-    struct problem p;
-    problem_make(&p, 62, 2, 2, 1);
-    moeg_law *other, *box;
-    moeg_router *three;
-    assert_ok(moeg_law_gaussian_create(&other, 3, NULL, NULL));
-    assert_ok(moeg_law_box_create(&box, 2, (double[]){-1, -0.3}, (double[]){1, 0.8}));
-    assert_ok(moeg_router_affine_create(&three, 3, 2, p.W, NULL));
-    moeg_sampling s = options(MOEG_METHOD_AUTO, 10, 1);
-    moeg_estimate e[2] = {{.value = 42}, {.value = 42}};
-    double w[] = {0.3, 0.1}, slope = 42;
+    struct scene c;
+    scene_make(&c);
+    double w[] = {0.3, 0.1};
+    moeg_router *router = c.p.router;
+    moeg_law *law = c.p.law;
     moeg_job *job = NULL;
 #define MASS(router, law, nw, w, s, out) moeg_boundary_mass(router, law, nw, w, s, out)
-    assert_status(MASS(NULL, p.law, 2, w, &s, e), MOEG_EINVAL, "boundary_mass: router must not be NULL");
-    assert_status(MASS(p.router, NULL, 2, w, &s, e), MOEG_EINVAL, "law must not be NULL");
-    assert_status(MASS(p.router, other, 2, w, &s, e), MOEG_EINVAL, "the router takes dimension 2, the law has 3");
-    assert_status(MASS(p.router, p.law, 0, w, &s, e), MOEG_EINVAL, "nw must be at least 1, got 0");
-    assert_status(MASS(p.router, p.law, 2, NULL, &s, e), MOEG_EINVAL, "w must not be NULL");
-    assert_status(MASS(p.router, p.law, 2, w, NULL, e), MOEG_EINVAL, "options must not be NULL");
-    assert_status(MASS(p.router, p.law, 2, w, &s, NULL), MOEG_EINVAL, "mass must not be NULL");
-    assert_status(moeg_boundary_exponent(p.router, moeg_gap_margin(), p.law, 2, w, &s, NULL, NULL, NULL), MOEG_EINVAL,
+    assert_status(MASS(NULL, law, 2, w, &c.s, c.e), MOEG_EINVAL, "boundary_mass: router must not be NULL");
+    assert_status(MASS(router, NULL, 2, w, &c.s, c.e), MOEG_EINVAL, "law must not be NULL");
+    assert_status(MASS(router, c.other, 2, w, &c.s, c.e), MOEG_EINVAL, "the router takes dimension 2, the law has 3");
+    assert_status(MASS(router, law, 0, w, &c.s, c.e), MOEG_EINVAL, "nw must be at least 1, got 0");
+    assert_status(MASS(router, law, 2, NULL, &c.s, c.e), MOEG_EINVAL, "w must not be NULL");
+    assert_status(MASS(router, law, 2, w, NULL, c.e), MOEG_EINVAL, "options must not be NULL");
+    assert_status(MASS(router, law, 2, w, &c.s, NULL), MOEG_EINVAL, "mass must not be NULL");
+    assert_status(moeg_boundary_exponent(router, moeg_gap_margin(), law, 2, w, &c.s, NULL, NULL, NULL), MOEG_EINVAL,
                   "alpha must not be NULL");
-    assert_status(moeg_boundary_gap_mass(p.router, moeg_gap_top(0), p.law, 2, w, &s, e), MOEG_EINVAL,
-                  "boundary_gap_mass: the ranks of gap must be 1 <= upper < lower <= K + 1 = 3, got 0 and 1");
-    assert_status(moeg_boundary_exponent(p.router, moeg_gap_order(3), p.law, 2, w, &s, e, NULL, NULL), MOEG_EINVAL,
-                  "boundary_exponent: the ranks of gap must be");
-    assert_status(moeg_boundary_job_create(&job, p.router, moeg_gap_top(3), p.law, 2, w, &s), MOEG_EINVAL,
-                  "boundary_job_create: the ranks of gap must be");
-    assert_status(moeg_boundary_slope(p.router, p.law, NULL), MOEG_EINVAL, "slope must not be NULL");
-    assert_status(moeg_boundary_slope(NULL, p.law, &slope), MOEG_EINVAL, "router must not be NULL");
-    assert_status(moeg_boundary_slope(three, p.law, &slope), MOEG_EUNSUPPORTED, "more than two experts");
-    assert_status(moeg_boundary_job_create(NULL, p.router, moeg_gap_margin(), p.law, 2, w, &s), MOEG_EINVAL,
+    assert_status(moeg_boundary_job_create(NULL, router, moeg_gap_margin(), law, 2, w, &c.s), MOEG_EINVAL,
                   "job must not be NULL");
     static const double bad[] = {NAN, INFINITY, -INFINITY, -1e-300};
     for (size_t i = 0; i < 4; i++) {
         w[1] = bad[i];
-        assert_status(MASS(p.router, p.law, 2, w, &s, e), MOEG_EINVAL, "w[1] must be finite and at least 0");
-        assert_status(moeg_boundary_job_create(&job, p.router, moeg_gap_margin(), p.law, 2, w, &s), MOEG_EINVAL,
+        assert_status(MASS(router, law, 2, w, &c.s, c.e), MOEG_EINVAL, "w[1] must be finite and at least 0");
+        assert_status(moeg_boundary_job_create(&job, router, moeg_gap_margin(), law, 2, w, &c.s), MOEG_EINVAL,
                       "w[1] must be finite");
     }
     w[1] = 0;
-    assert_status(moeg_boundary_exponent(p.router, moeg_gap_margin(), p.law, 2, w, &s, e, NULL, NULL), MOEG_EINVAL,
+    assert_status(moeg_boundary_exponent(router, moeg_gap_margin(), law, 2, w, &c.s, c.e, NULL, NULL), MOEG_EINVAL,
                   "w[1] must be finite and above 0, got 0");
-    s.method = MOEG_METHOD_LINE;
-    assert_status(moeg_boundary_exponent(p.router, moeg_gap_margin(), p.law, 1, w, &s, e, NULL, NULL),
+    assert_null(job);
+    scene_free(&c);
+}
+
+static void ranks_and_methods_are_checked(void **state)
+{
+    (void)state;
+    struct scene c;
+    scene_make(&c);
+    const double w = 0.3;
+    double slope = 42;
+    moeg_router *router = c.p.router;
+    moeg_law *law = c.p.law;
+    moeg_job *job = NULL;
+    assert_status(moeg_boundary_gap_mass(router, moeg_gap_top(0), law, 1, &w, &c.s, c.e), MOEG_EINVAL,
+                  "boundary_gap_mass: the ranks of gap must be 1 <= upper < lower <= K + 1 = 3, got 0 and 1");
+    assert_status(moeg_boundary_exponent(router, moeg_gap_order(3), law, 1, &w, &c.s, c.e, NULL, NULL), MOEG_EINVAL,
+                  "boundary_exponent: the ranks of gap must be");
+    assert_status(moeg_boundary_job_create(&job, router, moeg_gap_top(3), law, 1, &w, &c.s), MOEG_EINVAL,
+                  "boundary_job_create: the ranks of gap must be");
+    assert_status(moeg_boundary_slope(router, law, NULL), MOEG_EINVAL, "slope must not be NULL");
+    assert_status(moeg_boundary_slope(NULL, law, &slope), MOEG_EINVAL, "router must not be NULL");
+    assert_status(moeg_boundary_slope(c.three, law, &slope), MOEG_EUNSUPPORTED, "more than two experts");
+    c.s.method = MOEG_METHOD_LINE;
+    assert_status(moeg_boundary_exponent(router, moeg_gap_margin(), law, 1, &w, &c.s, c.e, NULL, NULL),
                   MOEG_EUNSUPPORTED, "needs rows");
-    assert_status(moeg_boundary_gap_mass(three, (moeg_gap){2, 3}, box, 1, w, &s, e), MOEG_EUNSUPPORTED,
+    assert_status(moeg_boundary_gap_mass(c.three, (moeg_gap){2, 3}, c.box, 1, &w, &c.s, c.e), MOEG_EUNSUPPORTED,
                   "boundary_gap_mass: method line does not apply: there are more than two experts (nor do many lines: "
                   "the law is not Gaussian)");
-    assert_status(moeg_boundary_job_create(&job, p.router, moeg_gap_margin(), p.law, 1, w, &s), MOEG_EUNSUPPORTED,
+    assert_status(moeg_boundary_job_create(&job, router, moeg_gap_margin(), law, 1, &w, &c.s), MOEG_EUNSUPPORTED,
                   "must be auto or mc");
     assert_null(job);
-    assert_near(e[0].value, 42, 0);
     assert_near(slope, 42, 0);
-    moeg_router_free(three);
-    moeg_law_free(other);
-    moeg_law_free(box);
-    problem_free(&p);
+    scene_free(&c);
 }
 
 static void results_are_checked(void **state)
@@ -101,14 +133,37 @@ static void results_are_checked(void **state)
     moeg_partial_free(partial);
     moeg_job_free(job);
     moeg_job_free(risk);
-    /* Logits past the largest double. */
-    p.W[0] = 1.7e308;
-    p.W[1] = 1.7e308;
+    problem_free(&p);
+}
+
+/* Logits past the largest double, named by the function that was called. */
+static void overflows_are_named(void **state)
+{
+    (void)state;
+    struct problem p;
     moeg_router *steep;
+    moeg_job *job;
+    moeg_partial *partial = NULL;
+    const moeg_sampling s = options(MOEG_METHOD_MC, 1000, 1);
+    const moeg_gap margin = moeg_gap_margin();
+    const double w = 0.3;
+    moeg_estimate e = {.value = 42};
+    problem_make(&p, 63, 3, 2, 1);
+    p.W[0] = p.W[1] = 1.7e308;
     assert_ok(moeg_router_affine_create(&steep, 3, 2, p.W, NULL));
-    e[0].value = 42;
-    assert_status(moeg_boundary_mass(steep, p.law, 1, w, &s, e), MOEG_ERANGE, "boundary: logits of sample ");
-    assert_near(e[0].value, 42, 0);
+    assert_status(moeg_boundary_mass(steep, p.law, 1, &w, &s, &e), MOEG_ERANGE, "boundary_mass: logits of sample ");
+    assert_status(moeg_boundary_gap_mass(steep, margin, p.law, 1, &w, &s, &e), MOEG_ERANGE,
+                  "boundary_gap_mass: logits of sample ");
+    assert_status(moeg_boundary_exponent(steep, margin, p.law, 1, &w, &s, &e, NULL, NULL), MOEG_ERANGE,
+                  "boundary_exponent: logits of sample ");
+    assert_status(moeg_boundary_quantile(steep, margin, p.law, 1, &w, &s, &e), MOEG_ERANGE,
+                  "boundary_quantile: logits of sample ");
+    assert_ok(moeg_boundary_job_create(&job, steep, margin, p.law, 1, &w, &s));
+    assert_status(moeg_job_run(job, &s, 0, moeg_job_blocks(job), &partial), MOEG_ERANGE,
+                  "boundary_job_create: logits of sample ");
+    assert_null(partial);
+    assert_near(e.value, 42, 0);
+    moeg_job_free(job);
     moeg_router_free(steep);
     problem_free(&p);
 }
@@ -201,10 +256,9 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arguments_are_checked),
-        cmocka_unit_test(results_are_checked),
-        cmocka_unit_test(damaged_results_are_refused),
-        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(arguments_are_checked),       cmocka_unit_test(ranks_and_methods_are_checked),
+        cmocka_unit_test(results_are_checked),         cmocka_unit_test(overflows_are_named),
+        cmocka_unit_test(damaged_results_are_refused), cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "limit/boundary.h"
 #include "limit/gap_order.h"
 #include "support/coverage.h"
+#include "support/estimates.h"
 #include "support/failing_alloc.h"
 
 #include <float.h>
@@ -113,14 +114,16 @@ static void check_against_rows(const moeg_router *router, moeg_gap gap, const mo
     const moeg_status status = moeg_boundary_quantile(router, gap, law, NP, shares, s, q);
     assert_true(status == MOEG_EUNABLE); /* p = 1 has no upper limit */
     for (size_t j = 0; j < NP; j++) {
-        moeg_gap_ranks r;
-        assert_ok(moeg_gap_ranks_at("test", &(moeg_gap_shares){n, NULL, NULL}, shares[j], s->level, reach, &r));
+        const moeg_gap_shares equal = {n, NULL, NULL};
+        moeg_gap_ranks r, error;
+        assert_ok(moeg_gap_ranks_at("test", &equal, shares[j], s->level, reach, &r));
+        assert_ok(moeg_gap_ranks_at("test", &equal, shares[j], 0.95, reach, &error));
         assert_near(q[j].value, gaps[r.value - 1], 0);
         assert_near(q[j].lo, r.lo > 0 ? gaps[r.lo - 1] : 0, 0);
         assert_near(q[j].hi, r.hi <= n ? gaps[r.hi - 1] : INFINITY, 0);
         assert_true(q[j].lo <= q[j].value && q[j].value <= q[j].hi);
-        if (r.lo > 0 && isfinite(q[j].hi))
-            assert_relative(q[j].std_error, (q[j].hi - q[j].lo) / (2 * reach), 8 * EPS);
+        if (error.lo > 0 && error.hi <= n && isfinite(gaps[error.hi - 1]))
+            assert_relative(q[j].std_error, (gaps[error.hi - 1] - gaps[error.lo - 1]) / (2 * reach), 8 * EPS);
         else
             assert_near(q[j].std_error, INFINITY, 0);
         assert_int_equal(q[j].n, n);
@@ -220,12 +223,6 @@ static void the_mass_is_the_inverse(void **state)
 
 static const double grid[3] = {0.4, 0.03, 0.9};
 
-static void assert_same(const moeg_estimate *a, const moeg_estimate *b)
-{
-    for (size_t j = 0; j < 3; j++)
-        assert_true(a[j].value == b[j].value && a[j].lo == b[j].lo && a[j].hi == b[j].hi && a[j].n == b[j].n);
-}
-
 /* Runs two parts, the later one first. */
 static moeg_status run_in_parts(const moeg_runner *self, const moeg_job *job, const moeg_sampling *s, uint64_t first,
                                 uint64_t end, moeg_partial **partial)
@@ -278,12 +275,12 @@ static void threads_and_runners(void **state)
     for (int i = 0; i < 2; i++) {
         s.max_threads = threads[i];
         assert_ok(moeg_boundary_quantile(p.router, moeg_gap_top(2), p.law, 3, grid, &s, more));
-        assert_same(one, more);
+        assert_same_estimates(more, one, 3);
     }
     const moeg_runner parts = {run_in_parts, NULL}, elsewhere = {run_elsewhere, NULL};
     s.runner = &parts;
     assert_ok(moeg_boundary_quantile(p.router, moeg_gap_top(2), p.law, 3, grid, &s, more));
-    assert_same(one, more);
+    assert_same_estimates(more, one, 3);
     s.runner = &elsewhere;
     more[0].value = 42;
     assert_status(moeg_boundary_quantile(p.router, moeg_gap_top(2), p.law, 3, grid, &s, more), MOEG_EUNSUPPORTED,
@@ -315,8 +312,34 @@ static void canceled_runs(void **state)
     s.progress = NULL;
     s.n = q[0].n;
     assert_ok(moeg_boundary_quantile(p.router, moeg_gap_margin(), p.law, 3, grid, &s, part));
-    assert_same(q, part);
+    assert_same_estimates(part, q, 3);
     problem_free(&p);
+}
+
+/* The standard error is one number, whatever the level: of p = 0.3 and 1000 rows some sqrt(0.21/1000) over the density
+ * of the gap there. */
+static void the_standard_error_has_no_level(void **state)
+{
+    (void)state;
+    static const double levels[] = {0.95, 0.1, 0.01, 0.999}, p = 0.3;
+    struct problem line;
+    moeg_estimate q, first = {0}, exact[2];
+    make_plain(&line, 0.7, 1, 1, 0);
+    moeg_sampling s = options(MOEG_METHOD_LINE, 1, 1);
+    const double around[2] = {p - 1e-4, p + 1e-4};
+    assert_ok(moeg_boundary_quantile(line.router, moeg_gap_margin(), line.law, 2, around, &s, exact));
+    const double per_share = (exact[1].value - exact[0].value) / 2e-4;
+    s = options(MOEG_METHOD_MC, 1000, 8);
+    for (size_t i = 0; i < 4; i++) {
+        s.level = levels[i];
+        assert_ok(moeg_boundary_quantile(line.router, moeg_gap_margin(), line.law, 1, &p, &s, &q));
+        first = i == 0 ? q : first;
+        assert_near(q.std_error, first.std_error, 0);
+        assert_near(q.value, first.value, 0);
+    }
+    /* A spacing of 30 gaps tells it to 1/sqrt(30). */
+    assert_relative(q.std_error, per_share * sqrt(p * (1 - p) / 1000), 0.5);
+    problem_free(&line);
 }
 
 static moeg_status estimate_quantiles(uint64_t seed, void *user, moeg_estimate *e)
@@ -381,7 +404,7 @@ static void arguments_are_checked(void **state)
         assert_status(QUANTILE(p.router, margin, p.law), MOEG_EINVAL, "p[1] must be in (0, 1]");
     }
     at[1] = 0.1;
-    assert_status(QUANTILE(steep, margin, p.law), MOEG_ERANGE, "boundary: logits of sample ");
+    assert_status(QUANTILE(steep, margin, p.law), MOEG_ERANGE, "boundary_quantile: logits of sample ");
     s.method = MOEG_METHOD_LINE;
     assert_status(QUANTILE(three, margin, p.law), MOEG_EUNSUPPORTED,
                   "boundary_quantile: method line does not apply: there are more than two experts");
@@ -426,6 +449,7 @@ int main(void)
         cmocka_unit_test(the_mass_is_the_inverse),
         cmocka_unit_test(threads_and_runners),
         cmocka_unit_test(canceled_runs),
+        cmocka_unit_test(the_standard_error_has_no_level),
         cmocka_unit_test(error_bars_are_honest),
         cmocka_unit_test(arguments_are_checked),
         cmocka_unit_test(every_allocation_may_fail),

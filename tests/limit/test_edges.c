@@ -246,12 +246,12 @@ static void logits_that_overflow_are_told(void **state)
                 assert_ok(moeg_moe_create(&moe, p.router, gates[g], p.experts));
                 if (g < 2 ? margins : logits)
                     assert_status(moeg_risk_gap(moe, p.teacher, p.law, MOEG_MIX_LOSS, 2, grid, &s, out), MOEG_ERANGE,
-                                  "risk: logits of sample ");
+                                  "risk_gap: logits of sample ");
                 moeg_moe_free(moe);
             }
             if (margins)
                 assert_status(moeg_boundary_mass(p.router, p.law, 2, grid, &s, out), MOEG_ERANGE,
-                              "boundary: logits of sample ");
+                              "boundary_mass: logits of sample ");
             assert_true(out[0].value == 42 && out[1].value == 42);
             edge_problem_free(&p);
         }

@@ -323,22 +323,23 @@ static void overflows_are_named(void **state)
     struct problem p;
     problem_draw(&p, 96, 3, 2, 2);
     p.W[0] = p.W[1] = 1.7e308;
-    check_overflow(&p, "risk: logits of sample ");
+    check_overflow(&p, "risk_gap: logits of sample ");
     problem_draw(&p, 96, 3, 2, 2);
     p.mean[0] = 10;
     p.A[1][2] = 1.7e308;
-    check_overflow(&p, "risk: output 1 of expert 1 at sample ");
+    check_overflow(&p, "risk_gap: output 1 of expert 1 at sample ");
     problem_draw(&p, 96, 3, 2, 2);
     p.mean[0] = 10;
     p.A[3][0] = 1.7e308;
-    check_overflow(&p, "risk: output 0 of the teacher at sample ");
+    check_overflow(&p, "risk_gap: output 0 of the teacher at sample ");
     problem_draw(&p, 96, 3, 2, 2);
     p.c[0][0] = p.c[1][0] = p.c[2][0] = 1e200;
-    check_overflow(&p, "risk: the loss of sample 0 overflows");
+    check_overflow(&p, "risk_gap: the loss of sample 0 overflows");
     problem_draw(&p, 96, 3, 2, 2);
     p.c[0][0] = p.c[1][0] = p.c[2][0] = 1e152;
     p.A[0][0] = 1e150; /* Losses near 1e304: their squares are too large for a variance. */
-    check_overflow(&p, "risk_gap: the ");
+    check_overflow(&p, "risk_gap: the hard risk, or its variance, overflows");
+    assert_null(strstr(moeg_last_error(), "temperature"));
 }
 
 static moeg_status allocating(void *user)
