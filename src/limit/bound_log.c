@@ -32,14 +32,21 @@ moeg_logarithm moeg_log_product(moeg_logarithm x, moeg_logarithm y)
     return sum;
 }
 
-/* The larger one plus log(1 + exp(-distance)), which no error of x and y moves by more than the larger of them. */
+/* log(exp(x) + exp(y)): the larger one plus log(1 + exp(-distance)). */
+static double log_sum(double x, double y)
+{
+    return fmax(x, y) + log1p(exp(-fabs(x - y)));
+}
+
+/* A term counts with its error, so that one far below the other adds nothing, however large its logarithm and the error
+ * of that. The sum of exponentials is convex: it is nowhere farther off than where both errors point up. */
 moeg_logarithm moeg_log_sum(moeg_logarithm x, moeg_logarithm y)
 {
-    const double larger = fmax(x.value, y.value), smaller = fmin(x.value, y.value);
-    if (!isfinite(larger) || smaller == -INFINITY)
+    if (!isfinite(fmax(x.value, y.value)) || is_zero(x) || is_zero(y))
         return x.value >= y.value ? x : y;
-    moeg_logarithm sum = logarithm(larger + log1p(exp(smaller - larger)), fabs(larger) + 1);
-    sum.error += fmax(x.error, y.error);
+    const double above = log_sum(x.value + x.error, y.value + y.error);
+    moeg_logarithm sum = logarithm(log_sum(x.value, y.value), 1);
+    sum.error += 4 * DBL_EPSILON * fmin(fabs(sum.value), DBL_MAX) + fmax(above - sum.value, 0);
     return sum;
 }
 

@@ -68,6 +68,23 @@ static void rounding_of_huge_exponents(void **state)
     }
 }
 
+/* At a small tau exp(-t0/tau) is nothing beside the power, and the error of its huge logarithm is nothing either; nor
+ * is that of a power below it. */
+static void negligible_terms(void **state)
+{
+    (void)state;
+    const moeg_margin_condition c = {1, 1, 1}, steep = {1, 1e18, 1e-17};
+    for (double tau = 0.0237; tau > 1e-290; tau /= 13.1) {
+        const double power = 8 * tau;
+        /* 5 epsilon times logarithms that add up to 1600. */
+        assert_relative(bound(c, 2, 1, 1, tau), power + 8 * exp(-1 / tau), 8000 * EPS);
+        double holder = NAN;
+        assert_ok(moeg_bound_holder(&c, moeg_gate_softmax(), 2, 2, 1, 1, &tau, &holder));
+        assert_relative(holder, sqrt(tau / 2 + exp(-2 / tau)), 8000 * EPS);
+    }
+    assert_relative(bound(steep, 2, 1, 1, 1e-19), 8 * exp(-100), 1000 * EPS);
+}
+
 /* Below DBL_MIN rounding is absolute: there, too, the bound stays above. Long double has no subnormals here. */
 static void subnormal_results(void **state)
 {
@@ -219,6 +236,7 @@ int main(void)
         cmocka_unit_test(formula),
         cmocka_unit_test(corners),
         cmocka_unit_test(rounding_of_huge_exponents),
+        cmocka_unit_test(negligible_terms),
         cmocka_unit_test(subnormal_results),
         cmocka_unit_test(gates),
         cmocka_unit_test(holder_formula),
