@@ -124,6 +124,27 @@ static moeg_sized fold_pieces(const moeg_binary_risk *risk, const moeg_binary_pr
     return sum;
 }
 
+/* With phi = phi(h_0): Phi(h_0 +- h_1 x) rise by +- h_1 phi x, phi(h_0 +- h_1 x) by -+ h_0 h_1 phi x, and what is the
+ * same on both sides does not change. A STEP is not near x = 0. */
+double moeg_binary_folded_slope(const moeg_binary_risk *risk, const moeg_binary_product *q, const moeg_binary_place *at)
+{
+    const moeg_binary_teacher *teacher = &risk->teacher;
+    const double falling = 2 * (double)risk->logit.z * moeg_binary_far(risk, q, at).value;
+    if (teacher->lay == MOEG_LAY_WHOLE || teacher->lay == MOEG_LAY_COINCIDENT)
+        return q->fold[0][1] - falling;
+    const double h0 = teacher->h0, h1 = teacher->h1;
+    double slope = q->fold[0][1] * above(at->h_near) + q->fold[1][1] * above(-at->h_near);
+    if (teacher->lay == MOEG_LAY_OBLIQUE) {
+        const moeg_binary_along *n = &q->near.along, *f = &q->far.along;
+        const double jump = (q->near.piece[0].interface[0] - q->far.piece[0].interface[0]) -
+                            (q->near.piece[1].interface[0] - q->far.piece[1].interface[0]);
+        const double along = q->fold_along[1] - h1 * (n->square - f->square);
+        const double apart = (n->interface - f->interface) - h0 * (n->square - f->square);
+        slope += density(h0) * (h1 * jump + along - h0 * h1 * apart);
+    }
+    return slope - falling;
+}
+
 moeg_sized moeg_binary_folded(const moeg_binary_risk *risk, const moeg_binary_product *q, const moeg_binary_place *at)
 {
     const double z = (double)risk->logit.z, lost = -expm1(-2 * at->x * z), left = exp(-2 * at->x * z);

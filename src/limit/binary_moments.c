@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "model/model.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -319,6 +320,18 @@ static moeg_status read_outputs(const moeg_moe *moe, const moeg_binary_risk *r, 
     return status;
 }
 
+/* Whether some product is not 0, and none is so large that rounding the sums to double leaves it all its digits. */
+static int has_underflowed(const sums *s)
+{
+    real largest = 0;
+    for (size_t p = 0; p < 2; p++)
+        for (int q = 0; q < PRODUCTS; q++)
+            for (int side = 0; side < 2; side++)
+                for (int i = 0; i < SUMS; i++)
+                    largest = fmaxl(largest, fabsl(s->product[p][q][side][i]));
+    return largest > 0 && largest < DBL_MIN / DBL_EPSILON;
+}
+
 static void round_risk(const sums *s, moeg_binary_risk *r)
 {
     moeg_binary_product *results[PRODUCTS] = {&r->contrast, &r->direct, &r->centre, &r->residual, &r->middle};
@@ -356,6 +369,7 @@ moeg_status moeg_binary_risk_init(const char *function, const moeg_moe *moe, con
         goto cleanup;
     }
     round_risk(&s, &r);
+    r.underflows = has_underflowed(&s) && r.noise == 0;
     if (r.gates != MOEG_TWO_SWITCH && !r.logit.constant) {
         const moeg_row row = moeg_binary_row(&r.logit, router);
         settle_zeros(&row, m, t.affine, &r);

@@ -71,6 +71,7 @@ typedef struct moeg_binary_risk {
     moeg_binary_teacher teacher;
     moeg_two_gates gates;
     double noise;                         /* E|Y - m|^2 */
+    int underflows;                       /* Products that are not 0 have lost digits: all are below DBL_MIN/EPS. */
     moeg_binary_product contrast;         /* |d|^2; the same of either piece */
     moeg_binary_product direct, centre;   /* d.r, d.c */
     moeg_binary_product residual, middle; /* |r|^2, |c|^2 */
@@ -99,6 +100,10 @@ moeg_sized moeg_binary_contrast_near(const moeg_binary_risk *risk, const moeg_bi
 moeg_sized moeg_binary_contrast_far(const moeg_binary_risk *risk, const moeg_binary_place *at);
 moeg_sized moeg_binary_near(const moeg_binary_risk *risk, const moeg_binary_product *q, const moeg_binary_place *at);
 moeg_sized moeg_binary_far(const moeg_binary_risk *risk, const moeg_binary_product *q, const moeg_binary_place *at);
+
+/* The derivative of what follows at x = 0, from the right. `at` is the interface. */
+double moeg_binary_folded_slope(const moeg_binary_risk *risk, const moeg_binary_product *q,
+                                const moeg_binary_place *at);
 
 /* near(x) + far(-x) e^(-2 x z), the ratio of the densities: nothing is lost where the two cancel at the interface. */
 moeg_sized moeg_binary_folded(const moeg_binary_risk *risk, const moeg_binary_product *q, const moeg_binary_place *at);

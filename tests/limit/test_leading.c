@@ -206,6 +206,39 @@ static void experts_that_meet(void **state)
     problem_free(&p);
 }
 
+/* -(pi^2/6) d/ds {p_s E[l_1 - l_2]}, l_1 - l_2 = F^2 (0.3^2 - 1.2^2), in units of F^2: to the ends of the range. */
+static void outputs_of_any_size(void **state)
+{
+    (void)state;
+    static const int exponents[] = {0, 400, -100, -250, -300, -470, -485};
+    const double expected = 3.14159265358979323846 * 3.14159265358979323846 / 6 * 0.3 * exp(-0.045) /
+                            sqrt(2 * 3.14159265358979323846) * (1.44 - 0.09);
+    for (size_t i = 0; i < sizeof exponents / sizeof *exponents; i++) {
+        const double F = ldexp(1, exponents[i]);
+        struct problem p = {.K = 2, .d = 1, .m = 1, .mean = {0.3}, .covariance = {1}, .W = {1, 0}};
+        p.c[0][0] = F;
+        p.c[1][0] = -F / 2;
+        p.c[2][0] = 0.7 * F;
+        problem_build(&p);
+        moeg_leading c;
+        assert_ok(moeg_leading_term(p.moe, p.teacher, p.law, MOEG_MIX_LOSS, &c));
+        assert_true(c.power == 2);
+        assert_relative(c.coefficient / F / F, expected, 20 * EPS);
+        problem_free(&p);
+    }
+    /* Below, the products have no digits to tell the order by. */
+    struct problem p = {.K = 2, .d = 1, .m = 1, .mean = {0.3}, .covariance = {1}, .W = {1, 0}};
+    p.c[0][0] = 1e-160;
+    p.c[1][0] = -3e-161;
+    problem_build(&p);
+    moeg_leading c = {.power = 42};
+    for (int mixing = 0; mixing < 2; mixing++)
+        assert_status(moeg_leading_term(p.moe, p.teacher, p.law, (moeg_mixing)mixing, &c), MOEG_ERANGE,
+                      "leading_term: the coefficient underflows");
+    assert_near(c.power, 42, 0);
+    problem_free(&p);
+}
+
 static moeg_status allocating(void *user)
 {
     const struct problem *p = user;
@@ -271,6 +304,7 @@ int main(void)
         cmocka_unit_test(it_is_the_limit_of_the_gap), cmocka_unit_test(closed_form),
         cmocka_unit_test(coefficients_by_hand),       cmocka_unit_test(the_remainder_is_of_higher_order),
         cmocka_unit_test(experts_that_meet),          cmocka_unit_test(errors),
+        cmocka_unit_test(outputs_of_any_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
