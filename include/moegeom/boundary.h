@@ -58,7 +58,8 @@ MOEG_EXPORT moeg_status moeg_boundary_gap_mass(const moeg_router *router, moeg_g
  * levels, to hold alpha). C has that of the delta method, C sqrt((1 - P)/(n P) + (alpha log w)^2/n_w), and an interval
  * from those of P and alpha, distances from the estimate added as squares on the scale of log C: at w = 1 it is that of
  * P. A single w is a choice: look at alpha over w. Of rows with weights both sums of alpha are weighted, and in the
- * place of n_w stands what the weights of its rows are worth in equal ones, (sum w)^2/sum w^2.
+ * place of n_w stands what the weights v of its rows are worth in equal ones: (sum v)^2/sum v^2, times <r^2> by v over
+ * <r^2> by v^2, r = 1 - alpha log(w/gap), which is not 1 where weights go with gaps [theory: boundary mass].
  *
  * Rows with a gap of 0 have no logarithm: they are left out of alpha, and counted. By sampling only: the options'
  * method may be AUTO or MC.

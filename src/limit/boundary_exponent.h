@@ -6,14 +6,17 @@
 #include <moegeom/status.h>
 #include <stdint.h>
 
-/* Hill's estimate from `felt` rows of n that weigh `weight`, as much as `units` equal rows, and whose log(w/gap), times
- * the rows' weights, add to `sum`; of equal rows weight and units are their number. Without rows, or with all of them
- * at w, no finite exponent is told from any other. MOEG_OK, or MOEG_EUNABLE (written): infinite, or of too few rows. */
+/* Rows up to w: `felt` of them, of the weight `weight`; their L = log(w/gap), times the weights v, add to `sum`. Of
+ * rows that are `weighted` also sums of v^2, and of v L^2, v^2 L and v^2 L^2. */
 typedef struct moeg_boundary_felt {
     uint64_t felt;
-    double weight, units, sum;
+    int weighted;
+    double weight, sum, squares, curve[3];
 } moeg_boundary_felt;
-moeg_status moeg_boundary_hill(const char *function, uint64_t n, moeg_boundary_felt rows, double level,
+
+/* Hill's estimate of n rows. Without rows, or with all of them at w, no finite exponent is told from any other.
+ * MOEG_OK, or MOEG_EUNABLE (written): infinite, or of too few rows. */
+moeg_status moeg_boundary_hill(const char *function, uint64_t n, const moeg_boundary_felt *rows, double level,
                                moeg_estimate *alpha);
 
 /* C = mass/w^alpha from the estimates of both at w > 0. MOEG_OK, or MOEG_EUNABLE (written): C is not in the range of a

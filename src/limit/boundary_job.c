@@ -65,6 +65,7 @@ static void add_weighted_rows(const moeg_boundary_context *c, const double *weig
                               double *state)
 {
     double *sums = state + MOEG_BOUNDARY_BINS + c->nw, *pairs = state + moeg_boundary_weights(c);
+    double *curves = state + moeg_boundary_curves(c);
     for (size_t i = 0; i < n; i++) {
         const double weight = weights[i];
         const size_t bin = r->bin[i];
@@ -80,8 +81,14 @@ static void add_weighted_rows(const moeg_boundary_context *c, const double *weig
         state[MOEG_BOUNDARY_TIES] += tie;
         if (!above)
             state[MOEG_BOUNDARY_BINS + bin]++;
-        if (c->logarithms && !tie && !above)
-            sums[bin] += weight * moeg_log_ratio(c->w[bin], r->gap[i]);
+        if (c->logarithms && !tie && !above) {
+            const double L = moeg_log_ratio(c->w[bin], r->gap[i]);
+            double *curve = curves + MOEG_BOUNDARY_CURVES * bin;
+            sums[bin] += weight * L;
+            curve[0] += weight * L * L;
+            curve[1] += weight * weight * L;
+            curve[2] += weight * weight * L * L;
+        }
     }
 }
 

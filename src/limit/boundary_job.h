@@ -20,10 +20,11 @@ typedef struct moeg_boundary_context {
 
 /* State: {rows, ties (gap 0), rows in bin j (nw), sum over bin j of log(w_j/gap), gap > 0 (nw)}; bin j holds
  * w_(j - 1) < gap <= w_j. Of rows with weights these are the rows of positive weight, and the sum is of weight times
- * logarithm; then, from moeg_boundary_weights() on, follow sums of weights and of their squares: {of ties, of rows
- * above the last width, of the rest of bin j (nw)}, two numbers each. */
+ * logarithm L; then, from moeg_boundary_weights() on, follow sums of weights and of their squares: {of ties, of rows
+ * above the last width, of the rest of bin j (nw)}, two numbers each; and of these rests {w L^2, w^2 L, w^2 L^2} (nw).
+ */
 enum { MOEG_BOUNDARY_ROWS, MOEG_BOUNDARY_TIES, MOEG_BOUNDARY_BINS };
-enum { MOEG_BOUNDARY_TIED = 0, MOEG_BOUNDARY_ABOVE = 2, MOEG_BOUNDARY_WEIGHT_BINS = 4 };
+enum { MOEG_BOUNDARY_TIED = 0, MOEG_BOUNDARY_ABOVE = 2, MOEG_BOUNDARY_WEIGHT_BINS = 4, MOEG_BOUNDARY_CURVES = 3 };
 
 static inline size_t moeg_boundary_weights(const moeg_boundary_context *c)
 {
@@ -32,7 +33,14 @@ static inline size_t moeg_boundary_weights(const moeg_boundary_context *c)
 
 static inline size_t moeg_boundary_state_size(const moeg_boundary_context *c)
 {
-    return moeg_boundary_weights(c) + (c->weights == NULL ? 0 : MOEG_BOUNDARY_WEIGHT_BINS + 2 * c->nw);
+    return moeg_boundary_weights(c) +
+           (c->weights == NULL ? 0 : MOEG_BOUNDARY_WEIGHT_BINS + (2 + MOEG_BOUNDARY_CURVES) * c->nw);
+}
+
+/* Where the sums of squares begin, MOEG_BOUNDARY_CURVES of each bin. */
+static inline size_t moeg_boundary_curves(const moeg_boundary_context *c)
+{
+    return moeg_boundary_weights(c) + MOEG_BOUNDARY_WEIGHT_BINS + 2 * c->nw;
 }
 
 /* log(w/v), 0 < v <= w: exact near v = w, and where the quotient overflows. */

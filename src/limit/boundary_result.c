@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "limit/boundary_exponent.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -22,13 +23,11 @@ static moeg_estimate unknown_mass(double level)
     };
 }
 
-/* What the rows up to one width add to: how many they are of n, ties among them, and of those that are none the weight,
- * what its squares add to, and the sum of the logarithms. For weights, {sum, of squares} of all rows inside and
- * outside.
- */
+/* What the rows up to one width add to: how many they are of n, ties among them, and those that are none. For weights,
+ * {sum, of squares} of all rows inside and outside. */
 typedef struct tally {
     uint64_t below, ties, n;
-    double weight, squares, sum;
+    moeg_boundary_felt rows;
     double inside[2], outside[2];
 } tally;
 
@@ -60,7 +59,7 @@ static moeg_status check_state(const char *function, const moeg_boundary_context
     if (status == MOEG_OK)
         status = moeg_partial_count(function, "ties", MOEG_BOUNDARY_TIES, state[MOEG_BOUNDARY_TIES], 0, first, &ties);
     for (size_t at = weights; at < moeg_boundary_state_size(c) && status == MOEG_OK; at++)
-        if (!(state[at] >= 0 && state[at] <= (double)n))
+        if (!(state[at] >= 0 && state[at] <= (at < moeg_boundary_curves(c) ? (double)n : DBL_MAX)))
             return damaged(function, "a sum of weights", at, state[at]);
     return status;
 }
@@ -75,23 +74,37 @@ static void add_outside(const moeg_boundary_context *c, const double *state, dou
             outside[2 * j + i] = next[i] + (j + 1 < c->nw ? outside[2 * j + 2 + i] : 0);
 }
 
+/* Rows below the last width are farther from this one by the logarithm of the widths' ratio: log(w_j/gap) = L + shift.
+ */
+static void shift_logarithms(double shift, moeg_boundary_felt *r)
+{
+    r->curve[0] += shift * (2 * r->sum + shift * r->weight);
+    r->curve[2] += shift * (2 * r->curve[1] + shift * r->squares);
+    r->curve[1] += shift * r->squares;
+    r->sum += r->weight * shift;
+}
+
 /* On to width j. */
 static void tally_add(const moeg_boundary_context *c, const double *state, const double *outside, size_t j, tally *t)
 {
     const double *pairs = state + moeg_boundary_weights(c), *bins = pairs + MOEG_BOUNDARY_WEIGHT_BINS;
-    /* Rows below the last width are farther from this one by the logarithm of the widths' ratio. */
-    if (j > 0 && t->below > t->ties)
-        t->sum += t->weight * moeg_log_ratio(c->w[j], c->w[j - 1]);
-    t->sum += state[MOEG_BOUNDARY_BINS + c->nw + j];
+    moeg_boundary_felt *r = &t->rows;
+    if (j > 0 && r->felt > 0)
+        shift_logarithms(moeg_log_ratio(c->w[j], c->w[j - 1]), r);
+    r->sum += state[MOEG_BOUNDARY_BINS + c->nw + j];
     t->below += (uint64_t)state[MOEG_BOUNDARY_BINS + j];
-    if (c->weights == NULL) {
-        t->weight = (double)(t->below - t->ties);
+    r->felt = t->below - t->ties;
+    r->weighted = c->weights != NULL;
+    if (!r->weighted) {
+        r->weight = (double)r->felt;
         return;
     }
-    t->weight += bins[2 * j];
-    t->squares += bins[2 * j + 1];
-    t->inside[0] = pairs[MOEG_BOUNDARY_TIED] + t->weight;
-    t->inside[1] = pairs[MOEG_BOUNDARY_TIED + 1] + t->squares;
+    r->weight += bins[2 * j];
+    r->squares += bins[2 * j + 1];
+    for (size_t i = 0; i < MOEG_BOUNDARY_CURVES; i++)
+        r->curve[i] += state[moeg_boundary_curves(c) + MOEG_BOUNDARY_CURVES * j + i];
+    t->inside[0] = pairs[MOEG_BOUNDARY_TIED] + r->weight;
+    t->inside[1] = pairs[MOEG_BOUNDARY_TIED + 1] + r->squares;
     t->outside[0] = outside[2 * j];
     t->outside[1] = outside[2 * j + 1];
 }
@@ -119,10 +132,7 @@ static moeg_status estimate_power(const char *function, const moeg_boundary_cont
                                   double level, estimates *e)
 {
     const size_t at = c->order[j];
-    moeg_boundary_felt felt = {t->below - t->ties, t->weight, t->weight, t->sum};
-    if (c->weights != NULL)
-        felt.units = moeg_kish_units(felt.felt, t->weight, t->squares);
-    const moeg_status status = moeg_boundary_hill(function, t->n, felt, level, &e->alpha[at]);
+    const moeg_status status = moeg_boundary_hill(function, t->n, &t->rows, level, &e->alpha[at]);
     if (status < 0)
         return status;
     if (status == MOEG_EUNABLE && e->untold == c->nw)
