@@ -114,7 +114,7 @@ MOEG_EXPORT moeg_status moeg_boundary_quantile(const moeg_router *router, moeg_g
  * of s = a_1 - a_2; 0 if one of the experts is masked. For more experts and other gaps: moeg_surface_slope().
  *
  * @return #MOEG_OK; #MOEG_EINVAL; #MOEG_EUNSUPPORTED (another K, router or law); #MOEG_EDOM (s is constant: no
- * density); #MOEG_ERANGE (a moment of s, or the slope, overflows). Cost O(d^2). */
+ * density); #MOEG_ERANGE (a moment of s, or the slope, overflows, or the slope underflows). Cost O(d^2). */
 MOEG_EXPORT moeg_status moeg_boundary_slope(const moeg_router *router, const moeg_law *law, double *slope);
 
 /** The papers' pairwise bound BM(w) <= sum_{i<j} P(|a_i - a_j| <= w) for an affine router under a Gaussian law, in
@@ -122,10 +122,11 @@ MOEG_EXPORT moeg_status moeg_boundary_slope(const moeg_router *router, const moe
  * is the ratio to BM(w). Masked experts have no part in it.
  *
  * @param w      (nw), finite, >= 0, in any order; may be NULL if nw = 0
- * @param bound  (nw), rounded up; may be above 1
+ * @param bound  (nw), rounded up, to the smallest double where it underflows; may be above 1
  * @param slope  lim bound/w = 2 sum_{i<j} p_ij(0), p_ij the density of a_i - a_j, to rounding; or NULL
  * @return #MOEG_OK; #MOEG_EINVAL; #MOEG_EUNSUPPORTED (another router or law); #MOEG_EDOM (the slope of two experts that
- *         tie everywhere); #MOEG_ERANGE (a moment of a difference, or the slope, overflows). Cost O(K^2 (d^2 + nw)). */
+ *         tie everywhere); #MOEG_ERANGE (a moment of a difference, or the slope, overflows, or the slope underflows).
+ * Cost O(K^2 (d^2 + nw)). */
 MOEG_EXPORT moeg_status moeg_boundary_pairwise(const moeg_router *router, const moeg_law *law, size_t nw,
                                                const double *w, double *bound, double *slope);
 

@@ -177,8 +177,8 @@ moeg_status moeg_boundary_slope(const moeg_router *router, const moeg_law *law, 
     if (!logit.masked && logit.deviation == 0)
         return moeg_fail(MOEG_EDOM, "%s: the difference of the logits is constant and has no density", function);
     const double density = (double)moeg_binary_density(&logit);
-    if (!isfinite(2 * density))
-        return moeg_fail(MOEG_ERANGE, "%s: the slope overflows", function);
+    if (!isfinite(2 * density) || (!logit.masked && density == 0))
+        return moeg_fail(MOEG_ERANGE, "%s: the slope %s", function, density > 0 ? "overflows" : "underflows");
     *slope = 2 * density;
     return MOEG_OK;
 }

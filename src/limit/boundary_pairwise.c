@@ -36,18 +36,27 @@ static moeg_status check_pairwise(const char *function, const moeg_router *route
     return MOEG_OK;
 }
 
+/* A number that is positive, but where it underflows. */
+static long double positive(long double value)
+{
+    return value > 0 ? value : LDBL_MIN;
+}
+
 /* Adds the pair i < j to the sums. Two experts that never tie have no part in the slope; nor has one that is masked. */
 static moeg_status add_pair(const char *function, size_t i, size_t j, const moeg_binary_logit *logit, size_t nw,
                             const double *w, long double *bound, long double *slope)
 {
-    for (size_t l = 0; l < nw; l++)
-        bound[l] += moeg_binary_probability(logit, w[l], 0);
+    const int varies = !logit->masked && logit->deviation > 0;
+    for (size_t l = 0; l < nw; l++) {
+        const long double mass = moeg_binary_probability(logit, w[l], 0);
+        bound[l] += varies && w[l] > 0 ? positive(mass) : mass;
+    }
     if (slope == NULL || logit->masked)
         return MOEG_OK;
     if (logit->deviation == 0 && logit->mean == 0)
         return moeg_fail(MOEG_EDOM, "%s: experts %zu and %zu tie everywhere: the bound has no slope", function, i, j);
-    if (!logit->constant)
-        *slope += 2 * moeg_binary_density(logit);
+    if (varies)
+        *slope += 2 * positive(moeg_binary_density(logit));
     return MOEG_OK;
 }
 
@@ -67,17 +76,21 @@ static moeg_status add_pairs(const char *function, const moeg_router *router, co
     return MOEG_OK;
 }
 
+static moeg_status round_slope(const char *function, long double sum, double *slope)
+{
+    if (!isfinite((double)sum) || (sum > 0 && (double)sum == 0))
+        return moeg_fail(MOEG_ERANGE, "%s: the slope of the bound %s", function, sum > 1 ? "overflows" : "underflows");
+    *slope = (double)sum;
+    return MOEG_OK;
+}
+
 moeg_status moeg_pairwise_slope(const char *function, const moeg_router *router, const moeg_law *law, double *slope)
 {
     long double sum = 0;
     moeg_status status = check_pairwise(function, router, law, 0, NULL, NULL);
     if (status == MOEG_OK)
         status = add_pairs(function, router, law, 0, NULL, NULL, &sum);
-    if (status == MOEG_OK && !isfinite((double)sum))
-        status = moeg_fail(MOEG_ERANGE, "%s: the slope of the bound overflows", function);
-    if (status == MOEG_OK)
-        *slope = (double)sum;
-    return status;
+    return status == MOEG_OK ? round_slope(function, sum, slope) : status;
 }
 
 moeg_status moeg_boundary_pairwise(const moeg_router *router, const moeg_law *law, size_t nw, const double *w,
@@ -91,14 +104,10 @@ moeg_status moeg_boundary_pairwise(const moeg_router *router, const moeg_law *la
     if (sums == NULL)
         return moeg_fail_memory(function);
     status = add_pairs(function, router, law, nw, w, sums, slope == NULL ? NULL : &slope_sum);
-    if (status == MOEG_OK && !isfinite((double)slope_sum))
-        status = moeg_fail(MOEG_ERANGE, "%s: the slope overflows", function);
-    if (status == MOEG_OK) {
-        for (size_t j = 0; j < nw; j++)
-            bound[j] = sums[j] > 0 ? (double)(sums[j] * up) + DBL_TRUE_MIN : 0;
-        if (slope != NULL)
-            *slope = (double)slope_sum;
-    }
+    if (status == MOEG_OK && slope != NULL)
+        status = round_slope(function, slope_sum, slope);
+    for (size_t j = 0; j < nw && status == MOEG_OK; j++)
+        bound[j] = sums[j] > 0 ? (double)(sums[j] * up) + DBL_TRUE_MIN : 0;
     moeg_release(sums);
     return status;
 }

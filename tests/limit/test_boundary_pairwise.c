@@ -106,6 +106,25 @@ static void pairs_that_tie_or_never_tie(void **state)
     problem_free(&p);
 }
 
+/* An interface 300 deviations away: a positive bound is not 0, and a positive slope is none. */
+static void what_underflows(void **state)
+{
+    (void)state;
+    struct problem p = {.K = 2, .d = 1, .m = 1, .mean = {300}, .covariance = {1}, .W = {1, 0}};
+    problem_build(&p);
+    double bound[NW], slope = 42;
+    assert_ok(moeg_boundary_pairwise(p.router, p.law, NW, widths, bound, NULL));
+    for (size_t j = 0; j < NW; j++)
+        assert_near(bound[j], widths[j] > 0 ? DBL_TRUE_MIN : 0, 0);
+    bound[0] = 42;
+    assert_status(moeg_boundary_pairwise(p.router, p.law, NW, widths, bound, &slope), MOEG_ERANGE,
+                  "boundary_pairwise: the slope of the bound underflows");
+    assert_status(moeg_boundary_slope(p.router, p.law, &slope), MOEG_ERANGE, "boundary_slope: the slope underflows");
+    assert_near(bound[0], 42, 0);
+    assert_near(slope, 42, 0);
+    problem_free(&p);
+}
+
 static void pairwise_arguments_are_checked(void **state)
 {
     (void)state;
@@ -138,7 +157,7 @@ static void pairwise_arguments_are_checked(void **state)
     assert_status(PAIRWISE(steep, p.law), MOEG_ERANGE, "boundary_pairwise: the difference of the logits overflows");
     moeg_router_free(steep);
     assert_ok(moeg_router_affine_create(&steep, 2, 2, tiny, NULL));
-    assert_status(PAIRWISE(steep, p.law), MOEG_ERANGE, "boundary_pairwise: the slope overflows");
+    assert_status(PAIRWISE(steep, p.law), MOEG_ERANGE, "boundary_pairwise: the slope of the bound overflows");
     assert_true(bound[0] == 42 && bound[1] == 42 && slope == 42);
     moeg_router_free(steep);
     moeg_router_free(mlp);
@@ -282,6 +301,7 @@ int main(void)
         cmocka_unit_test(sums_over_pairs),
         cmocka_unit_test(bounds_what_is_sampled),
         cmocka_unit_test(pairs_that_tie_or_never_tie),
+        cmocka_unit_test(what_underflows),
         cmocka_unit_test(pairwise_arguments_are_checked),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(bands_hold_whole_curves),

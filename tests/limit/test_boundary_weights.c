@@ -112,7 +112,9 @@ static void check_width(const struct data *d, double w, const moeg_estimate *mas
             plain += weight * r * r;
             squared += weight * weight * r * r;
         }
-    const double units = (double)(felt * plain / squared);
+    /* Kish's number, unless it is told how weights and gaps go together. */
+    const double kish = (double)(felt * felt / felt_squares), told = (double)(felt * plain / squared);
+    const double units = kish < MOEG_ENOUGH_UNITS ? fmin(kish, told) : told;
     assert_relative(alpha->value, (double)(felt / sum), 4 * N * EPS);
     /* Under a single row there is nothing but rounding in r. */
     if (positive > 1)
