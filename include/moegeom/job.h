@@ -67,6 +67,8 @@ MOEG_EXPORT uint64_t moeg_job_blocks(const moeg_job *job);
  *
  * To extend a run, run a further range and merge. To spread a run over processes, each runs a range and exports it.
  * May be called from several threads at once, and from inside a parallel region, a block or a progress callback.
+ * In a process that was forked after a run with several threads only max_threads = 1, or a runner of the user's own,
+ * works: the OpenMP run-time library hangs there.
  *
  * @param job         the job
  * @param s           read here: max_threads, runner, progress; seed and n are in the job's own context already. A run
@@ -125,9 +127,9 @@ typedef struct moeg_runner {
      * A runner cuts the range, has each part run by #moeg_runner_openmp (its run, which does not look at s->runner),
      * and merges the parts with moeg_partial_merge(). Called by moeg_job_run() with arguments already checked.
      * @param self  the runner itself, for its `user`
-     * @return #MOEG_OK; #MOEG_ECANCELED, with a prefix of the range in *partial; or an error, with *partial untouched.
-     *         Its message is the one left in moeg_last_error() during the call, or, if there was none, the job's name
-     * and the status. */
+     * @return #MOEG_OK; #MOEG_ECANCELED, with a prefix of the range in *partial; or an error, of which *partial is
+     * freed where it was set. Its message is the one left in moeg_last_error() during the call, or, if there was none,
+     * the job's name and the status. */
     moeg_status (*run)(const struct moeg_runner *self, const moeg_job *job, const moeg_sampling *s, uint64_t first,
                        uint64_t end, moeg_partial **partial);
     void *user; /**< The runner's own. */

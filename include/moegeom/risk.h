@@ -82,7 +82,7 @@ typedef enum moeg_mixing {
  * @param soft  (ntau), or NULL
  * @param gap   (ntau), or NULL
  * @param gap_covariance  (ntau x ntau) of the gap estimates, or NULL; zeros for a deterministic method; where an error
- *        bar is infinite, infinity on the diagonal and NaN beside it
+ *        bar is infinite, infinity on the diagonal and NaN beside it, but 0 beside a gap that is 0 whatever the input
  * @return #MOEG_OK; #MOEG_EUNABLE, #MOEG_ECANCELED (written, over the rows done); #MOEG_EINVAL (also dimensions that do
  * not fit, a data teacher without its empirical law); #MOEG_EUNSUPPORTED (LINE where it does not apply); #MOEG_ERANGE
  * (an overflow); #MOEG_EDOM (fewer experts that are not masked than the gate's k); #MOEG_ENOMEM; what a callback law

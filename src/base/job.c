@@ -135,11 +135,9 @@ moeg_status moeg_job_run(const moeg_job *job, const moeg_sampling *s, uint64_t f
         return moeg_fail(MOEG_EINVAL, "job_run: run of the runner of job %s must not be NULL", job->spec.name);
     moeg_partial *result = NULL;
     status = call_runner(runner, job, s, first, end, &result);
-    if (status < 0)
-        return status;
-    const moeg_status checked = check_result(job, status, first, end, result);
+    const moeg_status checked = status < 0 ? status : check_result(job, status, first, end, result);
     if (checked != MOEG_OK) {
-        moeg_partial_free(result);
+        moeg_partial_free(result); /* of an error, too: a runner may not have left it alone */
         return checked;
     }
     *partial = result;

@@ -36,6 +36,8 @@ static moeg_status check_grid(const char *function, size_t ntau, const double *t
     moeg_status status = moeg_check_pointer(function, "tau", tau);
     if (status == MOEG_OK)
         status = moeg_check_pointer(function, "bound", bound);
+    if (status == MOEG_OK)
+        status = moeg_check_grid_size(function, ntau, sizeof *bound);
     for (size_t t = 0; status == MOEG_OK && t < ntau; t++)
         if (!(tau[t] >= 0 && isfinite(tau[t])))
             status = moeg_fail(MOEG_EINVAL, "%s: tau[%zu] must be finite and at least 0, got %g", function, t, tau[t]);

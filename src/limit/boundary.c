@@ -18,7 +18,9 @@ static moeg_status check_widths(const char *function, size_t nw, const double *w
 {
     if (nw == 0)
         return moeg_fail(MOEG_EINVAL, "%s: nw must be at least 1, got 0", function);
-    const moeg_status status = moeg_check_pointer(function, "w", w);
+    moeg_status status = moeg_check_pointer(function, "w", w);
+    if (status == MOEG_OK)
+        status = moeg_check_grid_size(function, nw, sizeof(moeg_estimate));
     if (status != MOEG_OK)
         return status;
     for (size_t j = 0; j < nw; j++)

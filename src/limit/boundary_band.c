@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/interval.h"
+#include "limit/check.h"
 #include "model/model.h"
 
 #include <inttypes.h>
@@ -47,6 +48,8 @@ static moeg_status check_band(const char *function, const moeg_law *law, size_t 
         status = moeg_check_pointer(function, "lo", lo);
     if (status == MOEG_OK)
         status = moeg_check_pointer(function, "hi", hi);
+    if (status == MOEG_OK)
+        status = moeg_check_grid_size(function, nw, sizeof *mass);
     if (status == MOEG_OK && !has_equal_weights(law))
         return moeg_fail(MOEG_EUNSUPPORTED, "%s: the rows of the law have unequal weights, for which no band is known",
                          function);

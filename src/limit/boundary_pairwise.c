@@ -24,6 +24,8 @@ static moeg_status check_pairwise(const char *function, const moeg_router *route
         status = moeg_check_pointer(function, "w", w);
     if (status == MOEG_OK && nw > 0)
         status = moeg_check_pointer(function, "bound", bound);
+    if (status == MOEG_OK)
+        status = moeg_check_grid_size(function, nw, sizeof(long double));
     for (size_t j = 0; j < nw && status == MOEG_OK; j++)
         if (!(w[j] >= 0 && w[j] <= DBL_MAX))
             return moeg_fail(MOEG_EINVAL, "%s: w[%zu] must be finite and at least 0, got %g", function, j, w[j]);

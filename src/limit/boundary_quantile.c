@@ -24,6 +24,8 @@ static moeg_status check_all(const char *function, const moeg_router *router, mo
         return moeg_fail(MOEG_EINVAL, "%s: np must be at least 1, got 0", function);
     if (status == MOEG_OK)
         status = moeg_check_pointer(function, "p", p);
+    if (status == MOEG_OK)
+        status = moeg_check_grid_size(function, np, sizeof *quantile);
     for (size_t j = 0; j < np && status == MOEG_OK; j++)
         if (!(p[j] > 0 && p[j] <= 1))
             return moeg_fail(MOEG_EINVAL, "%s: p[%zu] must be in (0, 1], got %g", function, j, p[j]);

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 
 moeg_status moeg_check_router_law(const char *function, const moeg_router *router, const moeg_law *law)
@@ -64,11 +65,20 @@ moeg_status moeg_check_risk_objects(const char *function, const moeg_moe *moe, c
     return check_teacher(function, moe, teacher, law);
 }
 
+moeg_status moeg_check_grid_size(const char *function, size_t n, size_t bytes)
+{
+    return n > PTRDIFF_MAX / bytes ? moeg_fail_memory(function) : MOEG_OK;
+}
+
 moeg_status moeg_check_temperatures(const char *function, size_t ntau, const double *tau)
 {
     if (ntau == 0)
         return moeg_fail(MOEG_EINVAL, "%s: ntau must be at least 1, got 0", function);
     moeg_status status = moeg_check_pointer(function, "tau", tau);
+    if (status == MOEG_OK)
+        status = moeg_check_grid_size(function, ntau, sizeof(moeg_estimate));
+    if (status == MOEG_OK)
+        status = moeg_check_grid_size(function, ntau, ntau * sizeof(double));
     for (size_t t = 0; status == MOEG_OK && t < ntau; t++) {
         char name[32];
         snprintf(name, sizeof name, "tau[%zu]", t);

@@ -22,7 +22,12 @@ moeg_status moeg_check_mixing(const char *function, moeg_mixing mixing);
 moeg_status moeg_check_risk_objects(const char *function, const moeg_moe *moe, const moeg_teacher *teacher,
                                     const moeg_law *law, moeg_mixing mixing);
 
-/* MOEG_OK, or MOEG_EINVAL: at least one temperature, each 0 or in [1e-300, 1e300]. */
+/* MOEG_OK, or MOEG_ENOMEM: n entries of so many bytes do not fit in memory. To be asked before a grid is read, as there
+ * is none of so many. */
+moeg_status moeg_check_grid_size(const char *function, size_t n, size_t bytes);
+
+/* MOEG_OK; MOEG_EINVAL: at least one temperature, each 0 or in [1e-300, 1e300]; MOEG_ENOMEM: more than a
+ * covariance fits in memory for. */
 moeg_status moeg_check_temperatures(const char *function, size_t ntau, const double *tau);
 
 /* Both, moeg_sampling_check(), and no directions. */
