@@ -229,7 +229,8 @@ static void print_safe(const cooling *c, FILE *out)
 {
     const size_t safe = cooling_safe(c);
     if (cooling_is_perfect(c))
-        fputs("\nsafe temperature: undefined, since the hard risk is 0\n", out);
+        fprintf(out, "\nsafe temperature: undefined, since the hard risk is 0%s\n",
+                c->hard.value == 0 ? "" : " to rounding");
     else if (safe == 0)
         fprintf(out, "\nsafe temperature: below the grid; at tau = %.6g the gap is %.4g %% of L_0\n", c->tau[0],
                 100 * c->gap[0].value / c->hard.value);

@@ -1,5 +1,6 @@
 #include "example.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +54,9 @@ void table_text(table *t, const char *format, ...)
 
 void table_exponent(table *t, const moeg_estimate *exponent)
 {
-    if (exponent->contributing >= MOEG_ENOUGH_UNITS) {
+    /* The standard error is value/sqrt(rows), of rows with weights what they are worth in equal ones. */
+    const double worth = pow(exponent->value / exponent->std_error, 2) * (1 + 1e-9);
+    if (isfinite(exponent->std_error) && exponent->contributing >= MOEG_ENOUGH_UNITS && worth >= MOEG_ENOUGH_UNITS) {
         table_text(t, "%.4f", exponent->value);
         table_text(t, "%.4f", exponent->std_error);
     } else {

@@ -28,6 +28,30 @@ static void verdict_says_what_fails(void **state)
                               "DISAGREES: second 2.385; third\n");
 }
 
+/* However many the rows are, an exponent that they do not tell is no number. */
+static void exponents_worth_few_rows(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"alpha", "error"};
+    const moeg_estimate exponents[] = {
+        {.value = 1.1248, .std_error = 1.1248, .contributing = 100},
+        {.value = 1.1248, .std_error = INFINITY, .contributing = 100},
+        {.value = 1.1248, .std_error = 0.2053594, .contributing = 30},
+    };
+    for (int i = 0; i < 3; i++) {
+        char text[512];
+        FILE *file = tmpfile();
+        assert_non_null(file);
+        table *t = table_create(2, names);
+        table_exponent(t, &exponents[i]);
+        table_print(t, file);
+        table_free(t);
+        read_back(file, text, sizeof text);
+        assert_true((strstr(text, "too few rows") != NULL) == (i < 2));
+        assert_true((strstr(text, "1.1248") != NULL) == (i == 2));
+    }
+}
+
 static void verdict_agrees(void **state)
 {
     (void)state;
@@ -108,11 +132,9 @@ static void grid_is_geometric(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(verdict_says_what_fails),
-        cmocka_unit_test(verdict_agrees),
-        cmocka_unit_test(verdict_counts_no_untested_claim),
-        cmocka_unit_test(verdict_is_cut),
-        cmocka_unit_test(table_in_columns),
+        cmocka_unit_test(verdict_says_what_fails), cmocka_unit_test(exponents_worth_few_rows),
+        cmocka_unit_test(verdict_agrees),          cmocka_unit_test(verdict_counts_no_untested_claim),
+        cmocka_unit_test(verdict_is_cut),          cmocka_unit_test(table_in_columns),
         cmocka_unit_test(grid_is_geometric),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
