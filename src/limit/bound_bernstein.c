@@ -44,6 +44,16 @@ static size_t layout(const bernstein_context *c, size_t stride, double *base, be
     return used;
 }
 
+/* Moves the gaps of rows with weights forward over those of rows without; returns how many they are. */
+static size_t leave_out(const double *weights, uint64_t first, size_t n, double *gap)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < n; i++)
+        if (weights == NULL || weights[first + i] > 0)
+            gap[left++] = gap[i];
+    return left;
+}
+
 static moeg_status block(const void *context, uint64_t first, uint64_t count, void *workspace, double *state)
 {
     const bernstein_context *c = context;
@@ -58,10 +68,11 @@ static moeg_status block(const void *context, uint64_t first, uint64_t count, vo
     const size_t bad = moeg_gate_gap_block(c->gate, c->K, n, stride, r.logits, r.gap);
     if (bad < n)
         return moeg_report_logits(c->function, c->gate, c->K, stride, r.logits, bad, first + bad);
+    const size_t left = leave_out(moeg_law_weights(c->law), first, n, r.gap);
     for (size_t t = 0; t < c->ntau; t++)
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < left; i++)
             r.values[t * stride + i] = c->tau[t] == 0 ? 0 : exp(-r.gap[i] / c->tau[t]);
-    return moeg_moments_add(c->ntau, n, stride, r.values, state);
+    return left == 0 ? MOEG_OK : moeg_moments_add(c->ntau, left, stride, r.values, state);
 }
 
 static void merge(const void *context, const double *right, double *left)
@@ -136,11 +147,12 @@ static moeg_status make_job(const char *function, moeg_job **job, const moeg_rou
     return status;
 }
 
-/* {rows, means, sums of squares} that n rows can have left: refused if not, but for the rounding of the means. */
-static moeg_status check_state(const char *function, size_t ntau, uint64_t n, const double *state)
+/* {rows, means, sums of squares} that `fewest` to n rows can have left: refused if not, but for the rounding of the
+ * means. */
+static moeg_status check_state(const char *function, size_t ntau, uint64_t fewest, uint64_t n, const double *state)
 {
     uint64_t rows;
-    const moeg_status status = moeg_partial_count(function, "its rows", 0, state[0], n, n, &rows);
+    const moeg_status status = moeg_partial_count(function, "its rows", 0, state[0], fewest, n, &rows);
     for (size_t i = 1; i <= 2 * ntau && status == MOEG_OK; i++) {
         const double most = i <= ntau ? 1 + 1e-10 : (double)n;
         if (!(state[i] >= 0 && state[i] <= most))
@@ -157,13 +169,14 @@ static moeg_status read_job(const char *function, const moeg_job *job, const moe
                             moeg_logarithm size, double *bound)
 {
     const bernstein_context *c = moeg_job_get_spec(job)->context;
-    const uint64_t n = moeg_partial_units(partial);
+    const uint64_t done = moeg_partial_units(partial), fewest = moeg_law_weights(c->law) == NULL ? done : 0;
     double *state = moeg_alloc(moeg_moments_size(c->ntau), sizeof *state);
     if (state == NULL)
         return moeg_fail_memory(function);
     moeg_status status = moeg_partial_state(job, partial, state);
     if (status == MOEG_OK)
-        status = check_state(function, c->ntau, n, state);
+        status = check_state(function, c->ntau, fewest, done, state);
+    const uint64_t n = status == MOEG_OK ? (uint64_t)state[0] : 0;
     for (size_t t = 0; t < c->ntau && status == MOEG_OK; t++) {
         double *mean = &state[1 + t], upper = 1;
         if (n > 0)
@@ -196,8 +209,8 @@ moeg_status moeg_bound_bernstein(const moeg_router *router, moeg_gate gate, moeg
         status = moeg_check_temperatures(function, ntau, tau);
     if (status == MOEG_OK)
         status = moeg_sampling_check(s);
-    if (status == MOEG_OK && moeg_law_weights(law) != NULL)
-        status = moeg_fail(MOEG_EUNSUPPORTED, "%s: the rows of the law have weights", function);
+    if (status == MOEG_OK && !moeg_has_equal_weights(law))
+        status = moeg_fail(MOEG_EUNSUPPORTED, "%s: the rows of the law have unequal weights", function);
     if (status == MOEG_OK)
         status = moeg_check_pointer(function, "bound", bound);
     if (status == MOEG_OK)

@@ -20,20 +20,6 @@ static int is_mass(const moeg_estimate *m)
     return m->n == 0 ? isnan(m->value) : fabs(m->value - (double)m->contributing / (double)m->n) <= 1e-9;
 }
 
-/* Whether the weights of a law's rows that have any are equal. */
-static int has_equal_weights(const moeg_law *law)
-{
-    const double *weights = moeg_law_weights(law);
-    const uint64_t rows = moeg_law_rows(law);
-    double common = 0;
-    for (uint64_t i = 0; weights != NULL && i < rows; i++) {
-        if (weights[i] > 0 && common > 0 && weights[i] != common)
-            return 0;
-        common = fmax(common, weights[i]);
-    }
-    return 1;
-}
-
 static moeg_status check_band(const char *function, const moeg_law *law, size_t nw, const moeg_estimate *mass,
                               double level, const double *lo, const double *hi)
 {
@@ -50,7 +36,7 @@ static moeg_status check_band(const char *function, const moeg_law *law, size_t 
         status = moeg_check_pointer(function, "hi", hi);
     if (status == MOEG_OK)
         status = moeg_check_grid_size(function, nw, sizeof *mass);
-    if (status == MOEG_OK && !has_equal_weights(law))
+    if (status == MOEG_OK && !moeg_has_equal_weights(law))
         return moeg_fail(MOEG_EUNSUPPORTED, "%s: the rows of the law have unequal weights, for which no band is known",
                          function);
     for (size_t j = 0; j < nw && status == MOEG_OK; j++) {

@@ -145,6 +145,19 @@ moeg_status moeg_report_logits(const char *name, moeg_gate gate, size_t K, size_
     return moeg_fail(MOEG_ERANGE, "%s: logits of sample %" PRIu64 " overflow", name, sample);
 }
 
+int moeg_has_equal_weights(const moeg_law *law)
+{
+    const double *weights = moeg_law_weights(law);
+    const uint64_t rows = moeg_law_rows(law);
+    double common = 0;
+    for (uint64_t i = 0; weights != NULL && i < rows; i++) {
+        if (weights[i] > 0 && common > 0 && weights[i] != common)
+            return 0;
+        common = fmax(common, weights[i]);
+    }
+    return 1;
+}
+
 uint64_t moeg_sample_units(const moeg_law *law, const moeg_sampling *s)
 {
     const uint64_t rows = moeg_law_rows(law);

@@ -51,6 +51,9 @@ moeg_status moeg_sampled_status(const char *function, moeg_status run, moeg_stat
 moeg_status moeg_report_logits(const char *name, moeg_gate gate, size_t K, size_t stride, const double *logits,
                                size_t unit, uint64_t sample);
 
+/* Whether the weights of a law's rows that have any are equal: they are then as none, and rows without are no rows. */
+int moeg_has_equal_weights(const moeg_law *law);
+
 /* Units of a sampled run: the options' n, or each row of an empirical law once. */
 uint64_t moeg_sample_units(const moeg_law *law, const moeg_sampling *s);
 

@@ -195,4 +195,16 @@ static inline moeg_output_limits bound_limits(const struct bound_problem *p)
     return limits;
 }
 
+/* Whether two rows have different weights, neither of them 0. */
+static inline int bound_is_uneven(const struct bound_problem *p)
+{
+    double common = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        if (p->share[i] > 0 && common > 0 && p->share[i] != common)
+            return 1;
+        common = fmax(common, p->share[i]);
+    }
+    return 0;
+}
+
 #endif

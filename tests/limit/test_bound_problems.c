@@ -49,7 +49,7 @@ static void check_problem(const struct bound_problem *p, moeg_mixing mixing, dou
     assert_true(gap[0].value == 0 && moment[0].hi == 0);
     const moeg_status status =
         moeg_bound_bernstein(p->router, p->gate, mixing, p->data, &limits, TAUS, taus, &s, bound);
-    assert_int_equal(status, p->weighted ? MOEG_EUNSUPPORTED : MOEG_OK);
+    assert_int_equal(status, bound_is_uneven(p) ? MOEG_EUNSUPPORTED : MOEG_OK);
     for (size_t t = 0; t < TAUS && status == MOEG_OK; t++)
         check_ratio(gap[t].value, bound[t], &largest[BERNSTEIN]);
     /* K is that of all experts, or of those that are not masked. */
@@ -209,7 +209,7 @@ static void check_line(uint64_t seed, double largest[FORMS])
     moeg_estimate gap[TAUS], power;
     moeg_sampling s = moeg_sampling_default(), sampling = s;
     double bound[TAUS];
-    sampling.n = constant ? 300 : 4000;
+    sampling.n = 4000;
     sampling.level = 1 - 1e-9;
     assert_ok(moeg_bound_margin_condition(p.router, p.law, &condition));
     s.method = MOEG_METHOD_LINE;
@@ -226,8 +226,8 @@ static void check_line(uint64_t seed, double largest[FORMS])
             moeg_bound_bounded(&condition, moeg_gate_softmax(), (moeg_mixing)mixing, 2, &limits, TAUS, taus, bound));
         for (size_t t = 0; t < TAUS && constant; t++)
             check_ratio(gap[t].value, bound[t], &largest[BOUNDED]);
-        /* Constant experts: any p does. Affine ones: E Q^2 below its upper limit. */
-        const double order = constant ? 30 : 2;
+        /* Constant experts: p = 6, for which 30 p^2 rows will do. Affine ones: E Q^2 below its upper limit. */
+        const double order = constant ? 6 : 2;
         assert_ok(moeg_bound_holder_moment(p.moe, p.teacher, p.law, (moeg_mixing)mixing, order, &sampling, &power));
         assert_ok(moeg_bound_holder(&condition, moeg_gate_softmax(), 2, order, power.hi, TAUS, taus, bound));
         for (size_t t = 0; t < TAUS; t++)
@@ -246,7 +246,7 @@ static void no_integral_passes_them(void **state)
     double largest[FORMS] = {0};
     for (uint64_t seed = 0; seed < 60; seed++)
         check_line(seed, largest);
-    assert_true(largest[BOUNDED] > 0.7 && largest[HOLDER] > 0.65 && largest[BERNSTEIN] > 0.4);
+    assert_true(largest[BOUNDED] > 0.7 && largest[HOLDER] > 0.55 && largest[BERNSTEIN] > 0.4);
 }
 
 int main(void)
