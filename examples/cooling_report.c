@@ -205,7 +205,7 @@ static void print_gaps(const cooling *c, FILE *out)
     fprintf(out, "\nhard risk L_0 = %.9g, std. error %.3g; soft risks and gaps\n", c->hard.value, c->hard.std_error);
     table_print(t, out);
     table_free(t);
-    fputs("too few rows: fewer than 30, or such as weigh no more than 30 equal ones by exp(-margin/tau)\n"
+    fputs("too few rows: fewer than 30, or such as add no more to the gap than 30 equal ones\n"
           "certificate: |gap| is at most the smaller of mu mean[Q exp(-margin/tau)] and 4 B (B + M) mu C tau, mu the "
           "number\nof experts that the gate may move to (softmax: K - 1), Q the most that moving a unit of gate "
           "changes a row's loss\n(softmax: D (2 R + D), D the largest |f_k - f_best|, R = |y - f_best|), B and M the "

@@ -182,7 +182,7 @@ static void print_table(const scaling *c, FILE *out)
     }
     table_print(t, out);
     table_free(t);
-    fputs("too few rows: fewer than 30, or such as weigh no more than 30 equal ones by exp(-margin/tau)\n", out);
+    fputs("too few rows: fewer than 30, or such as add no more to the gap than 30 equal ones\n", out);
 }
 
 static void write_csv(const scaling *c, const setting *o)

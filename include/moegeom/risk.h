@@ -60,11 +60,11 @@ typedef enum moeg_mixing {
  * point a line. If logits, experts and teacher vary in one or two dimensions alone, those are integrated (std_error 0).
  *
  * Method MC: units are rows; `contributing` of a gap counts the rows with Delta <= 45 tau, which alone feel the
- * temperature. They weigh v = exp(-Delta/tau): fewer than #MOEG_ENOUGH_UNITS of them, or as many as weigh no more than
+ * temperature. They add v = |gap of the row|: fewer than #MOEG_ENOUGH_UNITS of them, or as many as weigh no more than
  * so many equal ones, (sum v)^2 < #MOEG_ENOUGH_UNITS sum v^2, give that gap (and that soft risk) an infinite error bar
  * and the call #MOEG_EUNABLE, never a false zero. Rows beyond 45 tau are skipped under a sampled law; under an
  * empirical law every row is summed, so that the sums over the data are exact. Where it has weights w, the risks are
- * weighted means (moeg_weighted_means()), v = w exp(-Delta/tau), and rows that are worth fewer than #MOEG_ENOUGH_UNITS
+ * weighted means (moeg_weighted_means()), v = w |gap of the row|, and rows that are worth fewer than #MOEG_ENOUGH_UNITS
  * equal ones (moeg_weighted_units()) give infinite error bars. Rows of weight 0 count nowhere, not in n either, and
  * nothing of theirs overflows or is refused.
  *

@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* State: the covariance of (hard, gaps), the moments of the soft risks, or both with weights, the rows that felt each
- * tau, and the sums of their weights v = exp(-Delta/tau) and v^2. */
+ * tau, and the sums of their weights v = |gap of the row| and v^2. */
 moeg_risk_parts moeg_risk_state_parts(size_t ntau, int weighted)
 {
     const size_t covariance = weighted ? moeg_weighted_size(1 + ntau) : moeg_covariance_size(1 + ntau);
@@ -106,7 +106,7 @@ static moeg_status block(const void *context, uint64_t first, uint64_t count, vo
     for (size_t t = 0; t < c->ntau; t++)
         state[parts.felt + c->order[t]] += (double)moeg_risk_count_felt(&rows, rows.felt[t]);
     for (size_t t = 0; t < 2 * c->ntau; t++)
-        state[parts.weight + t] += rows.weight[t];
+        state[parts.weight + t] += rows.size[t];
     return MOEG_OK;
 }
 

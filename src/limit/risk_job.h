@@ -60,7 +60,7 @@ typedef struct moeg_risk_rows {
     double *values;                                 /* (1 + ntau): the hard risk, then the gaps, as given */
     double *soft;                                   /* (ntau) */
     size_t *felt;                                   /* ntau + 1: rows that feel order[t], for each t; one spare */
-    double *weight;                                 /* 2 ntau: their sums of v and v^2, v = exp(-Delta/tau), as given */
+    double *size;                                   /* 2 ntau: their sums of v and v^2, v = |gap|, as given */
     double *share;                                  /* (1) weights of the rows, in the order of place; or NULL */
     double *scratch;                                /* of law, experts and teacher */
 } moeg_risk_rows;
@@ -112,7 +112,7 @@ void moeg_risk_evaluate_gates(const moeg_risk_context *c, moeg_risk_rows *rows, 
 /* tau dG/dtau of the first rows from both. */
 void moeg_risk_evaluate_slope(const moeg_risk_context *c, const moeg_risk_rows *r, size_t rows, double *slope);
 
-/* From there to values, soft and weight. */
+/* From there to values, soft and size. */
 void moeg_risk_evaluate(const moeg_risk_context *c, moeg_risk_rows *rows);
 
 #endif

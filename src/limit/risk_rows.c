@@ -66,7 +66,7 @@ size_t moeg_risk_layout(const moeg_risk_context *c, size_t n, size_t stride, dou
     rows->values = take(base, &used, (1 + c->ntau) * stride);
     rows->soft = take(base, &used, c->ntau * stride);
     rows->felt = (size_t *)take(base, &used, doubles(c->ntau + 1, sizeof(size_t)));
-    rows->weight = take(base, &used, 2 * c->ntau);
+    rows->size = take(base, &used, 2 * c->ntau);
     rows->share = c->weights == NULL ? NULL : take(base, &used, stride);
     rows->scratch = take(base, &used, scratch);
     return used;
@@ -141,6 +141,21 @@ void moeg_risk_arrange(const moeg_risk_context *c, moeg_risk_rows *r)
         mask_contrasts(c, r);
 }
 
+/* The terms of a tile of rows that feel temperature order[t], by their sizes. */
+static void add_sizes(const moeg_risk_context *c, moeg_risk_rows *r, size_t t, size_t first, size_t count)
+{
+    if (first >= r->felt[t])
+        return;
+    const size_t at = c->order[t];
+    const double *gap = r->values + (1 + at) * r->stride + first;
+    _Alignas(64) double size[TILE];
+    double squares;
+    for (size_t i = 0; i < count; i++)
+        size[i] = r->share == NULL ? fabs(gap[i]) : fabs(gap[i]) * r->share[first + i];
+    r->size[2 * at] += moeg_kernel_deviations(smaller(r->felt[t] - first, count), size, 0, &squares);
+    r->size[2 * at + 1] += squares;
+}
+
 /* Temperature order[t] of a tile of rows. */
 static void evaluate_tile(const moeg_risk_context *c, moeg_risk_rows *r, const moeg_kernel_mixture *mixture, size_t t,
                           size_t first, size_t count)
@@ -148,13 +163,6 @@ static void evaluate_tile(const moeg_risk_context *c, moeg_risk_rows *r, const m
     const size_t at = c->order[t], start = (1 + at) * r->stride + first, soft = at * r->stride + first;
     _Alignas(64) double largest[TILE];
     moeg_kernel_mix(mixture, first, moeg_round_lanes(count), c->tau[at], largest, r->values + start, r->soft + soft);
-    if (first >= r->felt[t])
-        return;
-    for (size_t i = 0; r->share != NULL && i < count; i++)
-        largest[i] *= r->share[first + i];
-    double squares;
-    r->weight[2 * at] += moeg_kernel_deviations(smaller(r->felt[t] - first, count), largest, 0, &squares);
-    r->weight[2 * at + 1] += squares;
 }
 
 static moeg_kernel_mixture mixture_of(const moeg_risk_context *c, const moeg_risk_rows *r)
@@ -192,8 +200,11 @@ static void evaluate_tiles(const moeg_risk_context *c, moeg_risk_rows *r, const 
 {
     for (size_t first = 0; first < r->n; first += TILE)
         for (size_t t = 0; t < c->ntau; t++)
-            if (first < rows_at(c, r, t))
-                evaluate_tile(c, r, mixture, t, first, smaller(rows_at(c, r, t) - first, TILE));
+            if (first < rows_at(c, r, t)) {
+                const size_t count = smaller(rows_at(c, r, t) - first, TILE);
+                evaluate_tile(c, r, mixture, t, first, count);
+                add_sizes(c, r, t, first, count);
+            }
 }
 
 /* From gates that are found row by row, for a temperature after the other; slopes then replace the gaps. */
@@ -207,6 +218,8 @@ static void evaluate_by_rows(const moeg_risk_context *c, moeg_risk_rows *r, cons
             evaluate_tile(c, r, mixture, t, first, smaller(rows - first, TILE));
         if (c->slope)
             moeg_risk_evaluate_slope(c, r, rows, r->values + (1 + c->order[t]) * r->stride);
+        for (size_t first = 0; first < rows; first += TILE)
+            add_sizes(c, r, t, first, smaller(rows - first, TILE));
     }
 }
 
@@ -215,7 +228,7 @@ void moeg_risk_evaluate(const moeg_risk_context *c, moeg_risk_rows *r)
     const size_t stride = r->stride;
     const moeg_kernel_mixture mixture = mixture_of(c, r);
     moeg_risk_evaluate_hard(c, r);
-    memset(r->weight, 0, 2 * c->ntau * sizeof *r->weight);
+    memset(r->size, 0, 2 * c->ntau * sizeof *r->size);
     if (c->by_rows)
         evaluate_by_rows(c, r, &mixture);
     else

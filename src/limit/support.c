@@ -21,20 +21,20 @@ moeg_status moeg_support_count(const char *function, uint64_t most, int weighted
     return moeg_partial_count(function, "rows of equal weight", 0, ceil(*units), *n > 0, *n, &whole);
 }
 
-/* Kish's number (sum v)^2/sum v^2 of the rows that felt tau: a gap is a sum over weights v = exp(-Delta/tau), and where
- * a few rows hold nearly all of it, normal theory has too little to stand on, however many felt something. The
- * allowance is for rounding: rows of equal weight count in full. */
+/* Kish's number (sum v)^2/sum v^2 of the rows that felt tau, v the size of what a row adds to the gap: where a few rows
+ * hold nearly all of it, normal theory has too little to stand on, however many felt something; and where none adds
+ * anything, nothing is known of those that were not drawn. The allowance is for rounding: equal rows count in full. */
 moeg_status moeg_support_read(const char *function, const double *state, size_t felt, size_t weight, uint64_t n,
                               moeg_support *out)
 {
     const double *v = state + weight;
     uint64_t count, effective = 0;
     moeg_status status = moeg_partial_count(function, "rows that felt", felt, state[felt], 0, n, &count);
-    if (status == MOEG_OK && count > 0) {
+    if (status == MOEG_OK && count > 0 && !(v[0] == 0 && v[1] == 0)) {
         /* Rows of so small weights beside the others' that the squares are lost tell nothing. Else at most n, by
          * Cauchy's inequality, but for the rounding of the sums. */
         const int lost = v[1] >= 0 && v[1] < DBL_MIN && v[0] > 0 && v[0] <= (double)n * sqrt(DBL_MIN);
-        const double equal = lost ? 0 : floor(v[0] * v[0] / v[1] * (1 + 1e-10));
+        const double equal = lost ? 0 : floor(v[0] / v[1] * v[0] * (1 + 1e-10));
         status = moeg_partial_count(function, "rows of equal weight", weight, equal, 0, n + n / 1000000, &effective);
     }
     if (status == MOEG_OK)

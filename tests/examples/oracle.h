@@ -228,8 +228,8 @@ static inline risks obvious_risks(const oracle *o, long double tau)
         total += w;
         squares += w * w;
         feel += w > 0 && o->margin[i] <= 45 * tau;
-        v += w * expl(-o->margin[i] / tau);
-        vv += w * w * expl(-2 * o->margin[i] / tau);
+        v += w * fabsl(loss[i]);
+        vv += w * w * loss[i] * loss[i];
     }
     found.soft /= total;
     found.hard /= total;
@@ -268,7 +268,8 @@ static inline void assert_risks_are_those_of(const oracle *o)
         all_safe = all_safe && fabsl(gap) <= 0.01L * expected.hard;
         safe = all_safe ? tau : safe;
     }
-    assert_true(known > 0 && known < NTAU);
+    /* What few held-out rows add varies too much for any error bar. */
+    assert_true((known > 0 || o->any_held) && known < NTAU);
     assert_true(safe > 0.002 && safe < 4);
     char text[64];
     snprintf(text, sizeof text, "safe temperature: tau* = %.6g", safe);

@@ -89,7 +89,7 @@ static inline void changes(moeg_gate gate, size_t K, const double *a, double tau
 struct expected {
     long double hard, soft, gap, size;
     uint64_t felt;
-    double v, squares; /* of exp(-Delta/tau) */
+    double v, squares; /* of what rows add to the gap */
 };
 
 static inline void add_row(const struct rows *r, size_t i, moeg_gate gate, moeg_mixing mixing, double tau,
@@ -130,9 +130,12 @@ static inline struct expected expect(const struct rows *r, moeg_gate gate, moeg_
     for (size_t i = 0; i < r->n; i++) {
         const long double margin = deciding_gap(gate, r->K, r->a + i * r->K);
         const int felt = tau > 0 && (double)margin <= 45 * tau;
+        const long double before = e.gap;
+        e.gap = 0;
         add_row(r, i, gate, mixing, felt || is_empirical ? tau : 0, &e);
+        const double v = (double)fabsl(e.gap);
+        e.gap += before;
         if (felt) {
-            const double v = (double)expl(-margin / tau);
             e.felt++;
             e.v += v;
             e.squares += v * v;

@@ -79,7 +79,8 @@ static void check_risks(const struct edge_problem *p, const struct rows *r, enum
             check_bar(&soft[t], edge->n >= MOEG_ENOUGH_UNITS, edge->n, edge->n);
             continue;
         }
-        const int has_bar = e.felt >= MOEG_ENOUGH_UNITS && e.v * e.v >= MOEG_ENOUGH_UNITS * e.squares * (1 - 1e-10);
+        const int has_bar =
+            e.v > 0 && e.felt >= MOEG_ENOUGH_UNITS && e.v * e.v >= MOEG_ENOUGH_UNITS * e.squares * (1 - 1e-10);
         check_bar(&gap[t], has_bar, edge->n, e.felt);
         check_bar(&soft[t], has_bar, edge->n, e.felt);
         is_unable |= !has_bar;

@@ -102,7 +102,7 @@ static void check_estimates(struct setting *s, double gap, double mass)
 /* Error bars and intervals of the gap over 1000 seeds. */
 static void check_error_bars(struct setting *s, double gap)
 {
-    s->n = 400;
+    s->n = 1000;
     assert_coverage(estimate_gap, s, 1, &gap, 0.95, 1000, COVERAGE_EXACT);
 }
 

@@ -38,7 +38,7 @@ static void sum_rows(const struct problem *p, const moeg_law *law, const double 
             o->gap[t] += l.gap / n;
             o->size[t] += (fabsl(l.gap) + (tau[t] > 0 ? expl(-l.margin / tau[t]) * (1 + l.hard) : 0)) / n;
             if (tau[t] == 0 || l.margin <= 45 * tau[t]) {
-                const long double v = tau[t] == 0 ? 1 : expl(-l.margin / tau[t]);
+                const long double v = tau[t] == 0 ? 1 : fabsl(l.gap);
                 o->felt[t]++;
                 o->weight[t][0] += v;
                 o->weight[t][1] += v * v;

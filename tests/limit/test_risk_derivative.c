@@ -55,8 +55,9 @@ static void derivatives_match_differences(void **state)
             const moeg_sampling s = sampled(1);
             moeg_moe *moe = mixture_of(&p, gates[g / 2]);
             moeg_estimate derivative[NTAU], gap[NTAU];
-            assert_ok(moeg_risk_derivative(moe, noisy, data, mixing, NTAU, taus, &s, derivative));
-            assert_ok(moeg_risk_gap(moe, noisy, data, mixing, NTAU, taus, &s, gap));
+            /* Few rows may hold most of either. */
+            assert_true(moeg_risk_derivative(moe, noisy, data, mixing, NTAU, taus, &s, derivative) >= 0);
+            assert_true(moeg_risk_gap(moe, noisy, data, mixing, NTAU, taus, &s, gap) >= 0);
             for (size_t t = 0; t < NTAU; t++) {
                 const double expected = difference(moe, noisy, data, mixing, taus[t]);
                 /* Truncation: h^4 = 1.6e-11 of terms like tau^4 d^5/dtau^5. */

@@ -134,7 +134,7 @@ static void error_bars_are_honest(void **state)
     problem_free(&p);
 }
 
-/* Where a sample can just tell a gap (it is worth 30 to 50 rows of equal weight), intervals are not far from nominal;
+/* Where a sample can just tell a gap (30 to 50 equal rows would add as much), intervals are not far from nominal;
  * where it cannot, there are none. Counting the rows within 45 tau alone, 30 of them would do, and 95 % would be 75 %.
  */
 static void scarce_rows(void **state)
@@ -143,7 +143,7 @@ static void scarce_rows(void **state)
     struct problem p;
     problem_make(&p, 98, 2, 2, 2);
     const moeg_sampling s = moeg_sampling_default();
-    struct question q = {&p, MOEG_MIX_OUTPUT, 0.0081, 4000};
+    struct question q = {&p, MOEG_MIX_OUTPUT, 0.0081, 7000};
     moeg_estimate line, e[3];
     size_t hits = 0, told = 0;
     assert_ok(moeg_risk_gap(p.moe, p.teacher, p.law, q.mixing, 1, &q.tau, &s, &line));
@@ -160,12 +160,54 @@ static void scarce_rows(void **state)
     problem_free(&p);
 }
 
+/* Rows enough feel a temperature, and what they add is 0: two experts are the same, and nearly all the gap is at the
+ * rare interface with the third. No error bar rather than that of the others. */
+static void rows_that_add_nothing_do_not_count(void **state)
+{
+    (void)state;
+    static const double W[] = {1, 1, -1}, b[] = {0, 0, 0}, f[] = {1, 1, -1}, y = 0.2;
+    const moeg_gate gates[] = {moeg_gate_softmax(), moeg_gate_topk_renorm(2), moeg_gate_topk_raw(3)};
+    moeg_router *router;
+    moeg_law *law;
+    moeg_expert *experts[3], *constant;
+    moeg_teacher *teacher;
+    assert_ok(moeg_router_affine_create(&router, 3, 1, W, b));
+    assert_ok(moeg_law_gaussian_create(&law, 1, NULL, NULL));
+    for (size_t k = 0; k < 3; k++)
+        assert_ok(moeg_expert_constant_create(&experts[k], 1, 1, &f[k]));
+    assert_ok(moeg_expert_constant_create(&constant, 1, 1, &y));
+    assert_ok(moeg_teacher_expert_create(&teacher, constant));
+    moeg_sampling s = moeg_sampling_default();
+    s.method = MOEG_METHOD_MC;
+    for (size_t g = 0; g < 3; g++) {
+        moeg_moe *moe;
+        moeg_estimate gap[3], slope[3];
+        const double tau[3] = {1e-6, 1e-4, 0.3};
+        assert_ok(moeg_moe_create(&moe, router, gates[g], experts));
+        assert_status(moeg_risk_gap(moe, teacher, law, MOEG_MIX_OUTPUT, 3, tau, &s, gap), MOEG_EUNABLE, "tau[0]");
+        assert_status(moeg_risk_derivative(moe, teacher, law, MOEG_MIX_OUTPUT, 3, tau, &s, slope), MOEG_EUNABLE, "tau");
+        for (size_t t = 0; t < 2; t++) {
+            assert_true(gap[t].contributing > 8000 && isinf(gap[t].std_error) && isinf(gap[t].hi));
+            assert_true(isinf(slope[t].std_error));
+        }
+        assert_true(gates[g].kind == MOEG_GATE_TOPK_RENORM || isfinite(gap[2].std_error));
+        moeg_moe_free(moe);
+    }
+    moeg_router_free(router);
+    moeg_law_free(law);
+    moeg_teacher_free(teacher);
+    moeg_expert_free(constant);
+    for (size_t k = 0; k < 3; k++)
+        moeg_expert_free(experts[k]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_lie_in_the_intervals),
         cmocka_unit_test(error_bars_are_honest),
         cmocka_unit_test(scarce_rows),
+        cmocka_unit_test(rows_that_add_nothing_do_not_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
