@@ -52,7 +52,8 @@ typedef struct moeg_sampling {
     double level;       /**< Confidence level of intervals, in (0, 1). Default 0.95. */
     /** Stop where half of every interval is at most max(abs_tol, rel_tol |value|), with n units at the latest. Finite,
      * at least 0; 0 and 0, the default: at n. */
-    double rel_tol, abs_tol;
+    double rel_tol;
+    double abs_tol;  /**< See rel_tol. */
     int max_threads; /**< 0, the default: as OpenMP decides (OMP_NUM_THREADS). */
     /** Directions of lines of your own, (direction_count x d), as gradients: the direction of a line is the one in
      * which w.x grows fastest beside its spread under the law, as for a row w of a router. For functions that say so

@@ -72,10 +72,11 @@ typedef enum moeg_mixing {
  * best outputs (output mixing) or the mean of their losses (loss mixing), where Delta is the top-k gap. D is in general
  * sum_k (g_k(tau) - g_k(0)) f_k, the differences formed without cancellation.
  *
- * A gap that is 0 whatever the input has the interval [0, 0] and all rows contributing: at tau = 0, with one expert or
- * all but one masked, under TOPK_RENORM with k = 1, under SUBSET with k experts that are not masked; where it is a
- * callback router that masks, this is not known beforehand, and rows with one expert left feel no temperature. Experts
- * masked by a logit of -inf are left out, whatever their outputs.
+ * A gap that is 0 whatever the input has the interval [0, 0] and all rows contributing: at tau = 0, with experts that
+ * are one affine map (and gates that sum to 1), one expert or all but one masked, under TOPK_RENORM with k = 1, under
+ * SUBSET with k experts that are not masked; where it is a callback router that masks, this is not known beforehand,
+ * and rows with one expert left feel no temperature. Experts masked by a logit of -inf are left out, whatever their
+ * outputs.
  * @param ntau  temperatures, at least 1
  * @param tau   (ntau), each 0 or in [1e-300, 1e300], in any order; the gap at 0 is exactly 0
  * @param hard  one estimate, or NULL

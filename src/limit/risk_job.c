@@ -169,6 +169,31 @@ static int is_frozen(moeg_gate gate, const moeg_router *router)
     return moeg_router_live(router) == (gate.kind == MOEG_GATE_SUBSET ? gate.k : 1);
 }
 
+/* Whether all experts are one affine map, and gates sum to 1: *same. 0 where there is no memory. */
+static int compare_experts(const moeg_moe *moe, int *same)
+{
+    const size_t K = moeg_router_experts(moeg_moe_router(moe));
+    const size_t size = moeg_moe_outputs(moe) * moeg_moe_dim(moe), all = size + moeg_moe_outputs(moe);
+    const moeg_gate gate = moeg_moe_gate(moe);
+    *same = gate.kind != MOEG_GATE_TOPK_RAW || gate.k == K;
+    for (size_t k = 0; k < K && *same; k++)
+        *same = moeg_expert_is_affine(moeg_moe_expert(moe, k));
+    if (!*same)
+        return 1;
+    double *first = moeg_alloc(2 * all, sizeof *first);
+    if (first == NULL)
+        return 0;
+    moeg_expert_affine_form(moeg_moe_expert(moe, 0), first, first + size);
+    for (size_t k = 1; k < K && *same; k++) {
+        double *other = first + all;
+        moeg_expert_affine_form(moeg_moe_expert(moe, k), other, other + size);
+        for (size_t j = 0; j < all && *same; j++)
+            *same = first[j] == other[j];
+    }
+    moeg_release(first);
+    return 1;
+}
+
 static size_t choose_block(const moeg_risk_context *c)
 {
     moeg_risk_rows rows;
@@ -185,7 +210,8 @@ moeg_risk_context *moeg_risk_context_create(const char *name, const moeg_moe *mo
     c->tau = moeg_alloc(ntau, sizeof *c->tau);
     c->rising = moeg_alloc(ntau, sizeof *c->rising);
     c->order = moeg_alloc(ntau, sizeof *c->order);
-    if (c->tau == NULL || c->rising == NULL || c->order == NULL) {
+    int same;
+    if (c->tau == NULL || c->rising == NULL || c->order == NULL || !compare_experts(moe, &same)) {
         moeg_risk_context_free(c);
         return NULL;
     }
@@ -200,7 +226,7 @@ moeg_risk_context *moeg_risk_context_create(const char *name, const moeg_moe *mo
     c->weights = moeg_law_weights(law);
     c->gate = moeg_moe_gate(moe);
     c->K = moeg_router_experts(moeg_moe_router(moe));
-    c->frozen = is_frozen(c->gate, moeg_moe_router(moe));
+    c->frozen = same || is_frozen(c->gate, moeg_moe_router(moe));
     c->m = moeg_moe_outputs(moe);
     moeg_risk_set_terms(c);
     c->d = moeg_moe_dim(moe);

@@ -25,7 +25,7 @@ typedef struct moeg_risk_context {
     int exact;             /* An empirical law: no row is skipped. */
     const double *weights; /* Its weights, by rows; or NULL. They enter v too. */
     int slope;             /* What stands for the gaps: tau dG/dtau, of whichever gate, instead of G. */
-    int frozen;            /* The gates do not depend on tau: every gap is identically 0. */
+    int frozen;            /* No gate depends on tau, or no loss on the gates: every gap is identically 0. */
     size_t K, m, d;
     size_t terms, contrasts; /* of a row, see moeg_risk_rows */
     int ranked;              /* They are found by their rank: for all but the gaps of SOFTMAX. */

@@ -119,6 +119,11 @@ moeg_status moeg_support_unable(const char *function, const char *what, size_t n
     const moeg_support felt = support[doubtful];
     if (felt.felt >= MOEG_ENOUGH_UNITS && felt.effective >= MOEG_ENOUGH_UNITS)
         return moeg_fail(MOEG_EUNABLE, "%s: a variance at tau[%zu] = %g underflows", function, doubtful, tau[doubtful]);
+    if (felt.felt >= MOEG_ENOUGH_UNITS && felt.effective == 0)
+        return moeg_fail(MOEG_EUNABLE,
+                         "%s: tau[%zu] = %g is felt by %" PRIu64 " of %" PRIu64
+                         " rows, but what they add to the %s is 0, or its squares underflow",
+                         function, doubtful, tau[doubtful], felt.felt, n, what);
     return moeg_fail(MOEG_EUNABLE,
                      "%s: tau[%zu] = %g is felt by %" PRIu64 " of %" PRIu64 " rows, as much as by %" PRIu64
                      " of equal weight; fewer than %d do not tell a %s",

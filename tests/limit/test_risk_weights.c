@@ -286,7 +286,7 @@ static void extreme_weights_give_no_false_bar(void **state)
         {1, 1, 1, NULL},
         {1e-300, 1e-300, 1e-300, NULL},
         {1e300, 1e300, 1e300, NULL},
-        {1e-170, 1, 1, "is felt by 100 of 200 rows, as much as by 0 of equal weight"},
+        {1e-170, 1, 1, "is felt by 100 of 200 rows, but what they add to the gap is 0, or its squares underflow"},
         {1e-320, 1e300, 1e300, "is felt by 0 of 100 rows"},
         {1, 1, 1e3, "the weights of 200 rows are worth 1.43"},
         {1, 1, 1e300, "the weights of 200 rows are worth 1 equal ones, fewer than 30"},
