@@ -252,6 +252,14 @@ static void bits_do_not_depend_on_threads(void **state)
     bound_problem_free(&p);
 }
 
+/* 1, and for one of them something else that no row sees. */
+static int differs_far_out(size_t n, const double *x, double *out, void *user)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = user != NULL && x[i] > 60 ? x[i] : 1;
+    return 0;
+}
+
 /* Rows that feel too little give no finite limit, and gates that cannot change a sure 0. */
 static void no_false_bound(void **state)
 {
@@ -278,9 +286,9 @@ static void no_false_bound(void **state)
     assert_true(isinf(moment.hi) && moment.value > 0);
     s.n = 1000;
 
-    /* Experts that agree in all rows seen. */
+    /* Experts that agree in all rows seen, and are not known to be one. */
     const moeg_router *router = moeg_moe_router(p.moe);
-    moeg_expert *same[2];
+    moeg_expert *same[2], *far[2];
     moeg_router *own;
     moeg_moe *moe;
     const double W[2] = {1, 0}, one = 1, masks[2] = {0, -INFINITY};
@@ -288,11 +296,15 @@ static void no_false_bound(void **state)
         assert_ok(moeg_expert_constant_create(&same[k], 1, 1, &one));
     assert_int_equal(moeg_router_experts(router), 2);
     assert_ok(moeg_router_affine_create(&own, 2, 1, W, NULL));
-    assert_ok(moeg_moe_create(&moe, own, moeg_gate_subset(1), same));
+    for (size_t k = 0; k < 2; k++)
+        assert_ok(moeg_expert_callback_create(&far[k], 1, 1, differs_far_out, NULL, k == 0 ? NULL : same[k]));
+    assert_ok(moeg_moe_create(&moe, own, moeg_gate_subset(1), far));
     assert_status(moeg_bound_holder_moment(moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 2, &s, &moment), MOEG_EUNABLE,
                   "experts differ in 0 of 1000 rows");
     assert_true(moment.value == 0 && isinf(moment.hi));
     moeg_moe_free(moe);
+    moeg_expert_free(far[0]);
+    moeg_expert_free(far[1]);
 
     const moeg_gate frozen[] = {moeg_gate_subset(2), moeg_gate_topk_renorm(1)};
     for (size_t g = 0; g < 3; g++) {
