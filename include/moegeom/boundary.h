@@ -44,8 +44,8 @@ MOEG_EXPORT moeg_status moeg_boundary_mass(const moeg_router *router, const moeg
  * @return #MOEG_OK; #MOEG_ECANCELED; #MOEG_EINVAL (also if s->n is too few lines, or no row of s->directions sees some
  *         tie); #MOEG_EUNSUPPORTED (LINE where it does not apply; s->directions where one line is enough); #MOEG_EDOM
  *         (fewer than `gap.upper` experts are not masked); #MOEG_ERANGE (a logit overflows); #MOEG_EUNABLE (too few
- *         lines for an error bar); #MOEG_ENOMEM; what a callback law or router returns. Memory independent of n. Cost
- * per row O(K (d + min(lower, K + 1 - upper)) + d^2 + log nw). */
+ *         lines for an error bar, of orders above 1 also such as saw too little); #MOEG_ENOMEM; what a callback law or
+ * router returns. Memory independent of n. Cost per row O(K (d + min(lower, K + 1 - upper)) + d^2 + log nw). */
 MOEG_EXPORT moeg_status moeg_boundary_gap_mass(const moeg_router *router, moeg_gap gap, const moeg_law *law, size_t nw,
                                                const double *w, const moeg_sampling *s, moeg_estimate *mass);
 

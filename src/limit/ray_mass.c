@@ -139,6 +139,15 @@ moeg_status moeg_ray_estimate(const moeg_ray_result *result, size_t count, size_
     return MOEG_OK;
 }
 
+/* Of masses of higher order, w^rank, hardly a line sees any where w is small: an error above 1/sqrt(30) of the value is
+ * that of fewer than 30 lines. Where more experts tie than the logits have dimensions, a mass of 0 is no accident. */
+static int is_seen_enough(const moeg_rays *rays, moeg_gap gap, double w, const moeg_estimate *mass)
+{
+    const size_t rank = gap.lower - gap.upper;
+    return mass->n == 1 || rank < 2 || rank > rays->r || w == 0 ||
+           (mass->value > 0 && mass->value >= sqrt(MOEG_ENOUGH_UNITS) * mass->std_error);
+}
+
 /* The mass from its estimate times `scale`: a mean over lines may come out above 1, the mass that is reported not. */
 static void unscale(double scale, moeg_estimate *mass)
 {
@@ -188,7 +197,12 @@ static moeg_status expect(const char *function, const moeg_rays *rays, moeg_gap 
         if (status < 0)
             return status;
         for (size_t j = 0; j < together; j++) {
-            const moeg_status one = moeg_ray_estimate(&result, together, j, s->level, &mass[first + j]);
+            moeg_status one = moeg_ray_estimate(&result, together, j, s->level, &mass[first + j]);
+            if (one == MOEG_OK && !is_seen_enough(rays, gap, m.w[j], &mass[first + j])) {
+                mass[first + j].std_error = mass[first + j].hi = INFINITY;
+                mass[first + j].lo = -INFINITY;
+                one = MOEG_EUNABLE;
+            }
             unscale(scale[first + j], &mass[first + j]);
             status = status == MOEG_OK ? one : status;
         }

@@ -166,6 +166,27 @@ static void cells_without_a_star_are_seen(void **state)
             }
 }
 
+/* Three experts tie on few lines: no false zero, and an interval where there are enough of them. */
+static void rare_masses_are_no_zeros(void **state)
+{
+    (void)state;
+    moeg_router *router;
+    moeg_law *law;
+    moeg_estimate mass[4];
+    const double w[4] = {1e-12, 1e-4, 0.5, 0};
+    moeg_sampling s = moeg_sampling_default();
+    make(3, &router, &law);
+    s.method = MOEG_METHOD_LINE;
+    assert_status(moeg_boundary_gap_mass(router, (moeg_gap){1, 3}, law, 4, w, &s, mass), MOEG_EUNABLE,
+                  "boundary_gap_mass: 16384 lines are too few for an error bar");
+    for (int j = 0; j < 2; j++)
+        assert_true(isinf(mass[j].std_error) && mass[j].lo == 0 && mass[j].hi == 1);
+    assert_true(mass[2].value > 20 * mass[2].std_error && mass[2].lo > 0 && mass[2].hi < 1);
+    assert_true(mass[3].value == 0 && mass[3].hi == 0 && mass[3].std_error == 0);
+    moeg_router_free(router);
+    moeg_law_free(law);
+}
+
 /* Where hardly anything is left out, and nothing: never more than 1, and all of it where the gap is far below w. */
 static void wide_widths_take_all(void **state)
 {
@@ -205,6 +226,7 @@ int main(void)
         cmocka_unit_test(balance_and_pairs_agree_with_stars),
         cmocka_unit_test(every_gap_agrees_with_sampling),
         cmocka_unit_test(cells_without_a_star_are_seen),
+        cmocka_unit_test(rare_masses_are_no_zeros),
         cmocka_unit_test(wide_widths_take_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
