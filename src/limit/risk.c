@@ -11,6 +11,7 @@
 #include "limit/risk_result.h"
 #include "model/model.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 static moeg_status run_line(const char *function, const moeg_line_risk *risk, moeg_mixing mixing, size_t ntau,
@@ -63,6 +64,14 @@ static moeg_status run_lines(const char *function, const char *refusal, const mo
     return status;
 }
 
+static int any_unknown(size_t n, const moeg_estimate *e)
+{
+    for (size_t i = 0; e != NULL && i < n; i++)
+        if (isinf(e[i].std_error))
+            return 1;
+    return 0;
+}
+
 /* LINE by name, where more than one line is needed; `refusal` says why one is not enough. */
 static moeg_status run_rays(const char *function, const char *refusal, const moeg_moe *moe, const moeg_teacher *teacher,
                             const moeg_law *law, moeg_mixing mixing, size_t ntau, const double *tau,
@@ -78,6 +87,10 @@ static moeg_status run_rays(const char *function, const char *refusal, const moe
         status = run_lines(function, refusal, moe, teacher, law, mixing, ntau, tau, s, hard, soft, gap, gap_covariance);
     else
         status = moeg_ray_risk_curve(function, &risk, mixing, ntau, tau, s, hard, soft, gap, gap_covariance);
+    /* Else it is a tolerance that was not reached, which has been said. */
+    if (status == MOEG_EUNABLE &&
+        (any_unknown(hard != NULL, hard) || any_unknown(ntau, soft) || any_unknown(ntau, gap)))
+        moeg_fail(status, "%s: %" PRIu64 " lines are too few for an error bar", function, s->n);
     moeg_ray_risk_free(&risk);
     return status;
 }
