@@ -120,7 +120,7 @@ static void draw_mass(plot *p, const cooling *c)
             "set logscale y\nset format y '10^{%%L}'\nset yrange [%g:2]\nset ylabel 'BM(w) = P(margin ≤ w)'\n"
             "set key top left reverse Left\n"
             "plot $mass u 1:2:3:4 w yerr ls 1 t '%s'\n",
-            smallest / 5, c->weight == NULL ? "share of rows, 95 %% Clopper–Pearson" : "share of the weights, 95 %%");
+            smallest / 5, c->weight == NULL ? "share of rows, 95 % Clopper–Pearson" : "share of the weights, 95 %");
 }
 
 static void draw_exponent(plot *p)

@@ -181,14 +181,15 @@ moeg_status moeg_star_direction(const char *function, size_t K, size_t r, const 
         points[i] = ldexp(points[i], -exponent);
     const moeg_status status = moeg_hull_nearest(function, K - 1, r, points, direction, &square);
     if (status == MOEG_OK) {
-        double least = INFINITY, steepest = 0;
+        double least = INFINITY, steepest = 0, grazing = INFINITY;
         for (size_t j = 0; j + 1 < K; j++) {
             slope[j] = moeg_dot(r, points + j * r, direction) / sqrt(square);
             least = fmin(least, slope[j]);
             steepest = fmax(steepest, slope[j]);
+            grazing = fmin(grazing, slope[j] / sqrt(moeg_dot(r, points + j * r, points + j * r)));
             slope[j] = ldexp(slope[j], exponent);
         }
-        *exists = square > 0 && least > 1e-3 * steepest;
+        *exists = square > 0 && least > MOEG_STAR_FLATTEST * steepest && grazing > MOEG_STAR_GRAZING;
         for (size_t l = 0; l < r; l++)
             direction[l] /= sqrt(square);
     }

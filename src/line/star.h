@@ -15,8 +15,15 @@
 moeg_status moeg_hull_nearest(const char *function, size_t n, size_t r, const double *points, double *point,
                               double *square);
 
+/* A line that meets an interface at a sine below MOEG_STAR_GRAZING meets it seldom and then counts for much: a sample
+ * that has not met it knows nothing of its error. Such cells are left to other lines (strata.h), and so are those whose
+ * slopes are too different for one set of panels. */
+#define MOEG_STAR_GRAZING 0.1
+#define MOEG_STAR_FLATTEST 1e-3
+
 /* The star direction of cell k of K: direction (r), slope (K - 1) of a_k - a_j along it, j != k in order, all positive.
- * *exists: 0 if there is none, or if its least slope is below 1e-3 of its largest, lines too flat to be of use; then
+ * *exists: 0 if there is none, or if its least slope is below MOEG_STAR_FLATTEST of its
+ * largest, or that to a row below MOEG_STAR_GRAZING of their distance; then
  * direction and slope have no meaning. T (K x r), K >= 2, r >= 1. MOEG_ENOMEM. */
 moeg_status moeg_star_direction(const char *function, size_t K, size_t r, const double *T, size_t k, double *direction,
                                 double *slope, int *exists);

@@ -76,11 +76,11 @@ static void narrow_masses_have_these_constants(void **state)
     for (size_t r = 1; r <= D; r++) {
         moeg_estimate got, mass;
         moeg_sampling s = moeg_sampling_default();
-        const double w = r == 1 ? 1e-9 : 0.02;
+        const double w = r == 1 ? 1e-9 : r == 2 ? 0.02 : 0.25; /* of higher order fewer lines see any */
         assert_ok(moeg_surface_order_constant(p.router, r, p.law, &s, &got));
         assert_true((got.std_error == 0) == (r > 1) && got.value > 0);
         s.method = MOEG_METHOD_LINE;
-        s.n = 1 << 16;
+        s.n = 1 << 18;
         assert_ok(moeg_boundary_gap_mass(p.router, moeg_gap_order(r), p.law, 1, &w, &s, &mass));
         assert_near(mass.value / pow(w, (double)r), got.value,
                     4.5 * hypot(mass.std_error / pow(w, (double)r), got.std_error) + 2 * w * got.value);

@@ -104,6 +104,15 @@ static void vertices_have_stars(void **state)
         }
         assert_true(best <= least * (1 + 1e-12) && best > least * (1 - 1e-3));
     }
+    /* A row that is barely a vertex, with grazing lines; and one beside a near twin, with slopes of 1 and 1e-4. */
+    const double barely[] = {1, 0, -1, 0, 0, 0.05}, clearly[] = {1, 0, -1, 0, 0, 0.2};
+    assert_ok(moeg_star_direction("test", 3, 2, barely, 2, direction, slope, &exists));
+    assert_int_equal(exists, 0);
+    assert_ok(moeg_star_direction("test", 3, 2, clearly, 2, direction, slope, &exists));
+    assert_int_equal(exists, 1);
+    const double near[] = {1, 0, 1.0001, 0, -1, 0};
+    assert_ok(moeg_star_direction("test", 3, 2, near, 1, direction, slope, &exists));
+    assert_int_equal(exists, 0);
     const double twins[] = {1, 2, 1, 2, 0, 1};
     assert_ok(moeg_star_direction("test", 3, 2, twins, 0, direction, slope, &exists));
     assert_int_equal(exists, 0);
