@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Products are summed by chunks of a tile, which stay in cache, and by so many variables. */
-enum { TILE = MOEG_MOMENTS_TILE, CHUNK = 128, VARIABLES = 32 };
+enum { TILE = MOEG_MOMENTS_TILE, CHUNK = MOEG_MOMENTS_CHUNK, VARIABLES = 32 };
 
 /* x - mean of n <= CHUNK units, 0 where there is no weight, whatever x; zeros after them, to the end of a lane. */
 static void deviate(size_t n, const double *x, const double *w, double mean, double *out)
@@ -60,7 +60,7 @@ typedef struct tile {
     const double *values, *weights;
     double mass; /* the units, or the sum of w^2 */
     double mean[VARIABLES];
-    double sum[VARIABLES];                          /* of all the centred values, or of w^2 times them: rounding only */
+    double sum[VARIABLES];                          /* of all the centred values, or of w^2 times them: rounding */
     _Alignas(64) double centred[VARIABLES * CHUNK]; /* CHUNK apart, zeros after the last unit of a lane */
 } tile;
 
@@ -100,9 +100,8 @@ static void center_chunk(size_t first, size_t count, tile *t)
     }
     for (size_t j = 0; j < t->variables; j++) {
         const double *x = t->values + j * t->stride + first;
-        double *centred = t->centred + j * CHUNK, unused;
-        moeg_kernel_center(count, x, t->mean[j], centred);
-        t->sum[j] = (first == 0 ? 0 : t->sum[j]) + moeg_kernel_deviations(count, centred, 0, &unused);
+        double *centred = t->centred + j * CHUNK;
+        t->sum[j] = (first == 0 ? 0 : t->sum[j]) + moeg_kernel_center(count, x, t->mean[j], centred);
         for (size_t i = count; i < moeg_round_lanes(count); i++)
             centred[i] = 0;
     }
@@ -128,6 +127,12 @@ static void sum_products(size_t units, tile *a, tile *b, double *total)
     }
 }
 
+/* The mean of variable j, corrected by what it left, once that is summed. */
+static double mean_of(const tile *t, size_t j)
+{
+    return t->mean[j] + t->sum[j] / t->mass;
+}
+
 /* Whether variable j differs among the units of a tile, or from the mean of n units before them. */
 static int differs(const tile *t, size_t j, size_t units, double n, double mean)
 {
@@ -145,7 +150,7 @@ static void add_products(size_t units, tile *a, size_t i0, tile *b, size_t j0, d
     for (size_t i = 0; i < a->variables; i++)
         for (size_t j = 0; j < b->variables && j0 + j <= i0 + i; j++) {
             const size_t row = i0 + i, col = j0 + j;
-            const double shift = n > 0 ? (a->mean[i] - mean[row]) * (b->mean[j] - mean[col]) * weight : 0;
+            const double shift = n > 0 ? (mean_of(a, i) - mean[row]) * (mean_of(b, j) - mean[col]) * weight : 0;
             const double inside = total[i * b->variables + j] - a->sum[i] * b->sum[j] / mass;
             double *to = &M2[row * (row + 1) / 2 + col];
             /* As in moments_add: no variance below 0, a NaN stays one, and 0 says that all are equal. */
@@ -173,7 +178,7 @@ void moeg_covariance_tile(size_t p, size_t units, size_t stride, const double *v
         }
         add_products(units, &a, i, &a, i, state[0], mean, M2);
         for (size_t j = i; j < end; j++)
-            mean[j] = state[0] > 0 ? mean[j] + (a.mean[j - i] - mean[j]) * share : a.mean[j - i];
+            mean[j] = state[0] > 0 ? mean[j] + (mean_of(&a, j - i) - mean[j]) * share : mean_of(&a, j - i);
     }
     state[0] += mass;
 }

@@ -94,9 +94,14 @@ int moeg_kernel_finite(size_t n, const double *x)
     return moeg_kernel_best()->finite(n, x);
 }
 
-void moeg_kernel_center(size_t n, const double *x, double mean, double *out)
+double moeg_kernel_magnitudes(size_t n, const double *x, double *squares)
 {
-    moeg_kernel_best()->center(n, x, mean, out);
+    return moeg_kernel_best()->magnitudes(n, x, squares);
+}
+
+double moeg_kernel_center(size_t n, const double *x, double mean, double *out)
+{
+    return moeg_kernel_best()->center(n, x, mean, out);
 }
 
 void moeg_kernel_products(size_t p, size_t q, size_t n, size_t stride, const double *a, const double *b, double *out)
@@ -140,10 +145,10 @@ size_t moeg_kernel_chain(size_t K, size_t k)
     return MOEG_LANES * (K + 2) * ((k < K - k ? k : K - k) + 1);
 }
 
-void moeg_kernel_mix(const moeg_kernel_mixture *mixture, size_t first, size_t count, double tau, double *largest,
-                     double *gap, double *soft)
+void moeg_kernel_mix(const moeg_kernel_mixture *mixture, size_t first, size_t count, double tau, double *gap,
+                     double *soft)
 {
-    moeg_kernel_best()->mix(mixture, first, count, tau, largest, gap, soft);
+    moeg_kernel_best()->mix(mixture, first, count, tau, gap, soft);
 }
 
 void moeg_kernel_softmax(size_t K, double tau, size_t stride, double *a)

@@ -76,8 +76,11 @@ double moeg_kernel_deviations(size_t n, const double *x, double shift, double *s
 /* Whether all of n values are finite; x at any address. */
 int moeg_kernel_finite(size_t n, const double *x);
 
-/* out[i] = x[i] - mean; x at any address. */
-void moeg_kernel_center(size_t n, const double *x, double mean, double *out);
+/* Sum of |x[i]|, and of its square, over n values; x at any address. */
+double moeg_kernel_magnitudes(size_t n, const double *x, double *squares);
+
+/* out[i] = x[i] - mean; x at any address. Returns their sum. */
+double moeg_kernel_center(size_t n, const double *x, double mean, double *out);
 
 /* out[i, j] = sum over u < n of a[i, u] b[j, u], a (p x stride), b (q x stride), out (p x q); n a multiple of
  * MOEG_LANES. If b is a, the part of out above the diagonal is left undefined. */
@@ -119,7 +122,7 @@ typedef struct moeg_kernel_mixture {
     int loss;               /* which mixing: of outputs (0) or of losses (1) */
     int exact;              /* whether gates of SOFTMAX below e^-700 matter */
     const double *below;    /* (experts x stride) <= 0 or -inf: a_k - a_best; SUBSET a_(k) - a_i, then a_j - a_(k+1) */
-    const double *margin;   /* (stride) a_(k) - a_(k+1): SUBSET, GIVEN */
+    const double *margin;   /* (stride) a_(k) - a_(k+1): SUBSET */
     const double *contrast; /* (contrasts m x stride) what a gate adds to D; of losses (contrasts x stride) */
     const double *residual; /* (m x stride) of the hard gates' output, h - y; not for losses */
     const double *hard;     /* (stride) the hard risk */
@@ -134,9 +137,9 @@ size_t moeg_kernel_chain(size_t K, size_t k);
  * D = sum_k g_k contrast_k: of outputs gap = D.(D + 2 residual) and soft = |residual + D|^2, of losses gap = D and
  * soft = hard + D. The gates g_k are v_k/(1 + sum_j v_j), v_k = exp(below_k/tau) (SOFTMAX: hard + D loses nothing, as
  * it is at least hard/K); the probability that k changes sides, over k (SUBSET; binomial coefficient(K, k) below
- * 1e300); GIVEN. largest[i] = exp(-margin/tau). largest (count), gap (count), soft (count) start at row `first`. */
-void moeg_kernel_mix(const moeg_kernel_mixture *mixture, size_t first, size_t count, double tau, double *largest,
-                     double *gap, double *soft);
+ * 1e300); GIVEN. gap (count) and soft (count) start at row `first`. */
+void moeg_kernel_mix(const moeg_kernel_mixture *mixture, size_t first, size_t count, double tau, double *gap,
+                     double *soft);
 
 /* Logits a (K x stride) to gates exp((a_k - a_(1))/tau)/sum, in place, tau > 0; NaN in a unit without a finite logit or
  * with one that is NaN or +inf. Within |log g| epsilon and a few more; below e^-708 a gate may be 0. */

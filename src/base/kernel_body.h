@@ -354,6 +354,7 @@ const moeg_kernel_table MOEG_KERNEL_TABLE = {
     .log = kernel_log,
     .sincos = kernel_sincos,
     .deviations = kernel_deviations,
+    .magnitudes = kernel_magnitudes,
     .finite = kernel_finite,
     .center = kernel_center,
     .products = kernel_products,

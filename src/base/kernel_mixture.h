@@ -38,25 +38,18 @@ static inline __attribute__((always_inline)) void evaluate_terms(int exact, cons
         gate[i] = exp_lane(below[i] * inverse);
 }
 
-/* SOFTMAX: the terms v_k into `gate`, 1/(1 + their sum) into scale. */
+/* SOFTMAX: the terms v_k into `gate`, 1 + their sum into total. */
 static inline __attribute__((always_inline)) void evaluate_gates(int exact, const moeg_kernel_mixture *x, size_t first,
-                                                                 size_t count, double tau, double *restrict scale,
-                                                                 double *restrict largest)
+                                                                 size_t count, double tau, double *restrict total)
 {
-    for (size_t i = 0; i < count; i++) {
-        scale[i] = 1;
-        largest[i] = 0;
-    }
+    for (size_t i = 0; i < count; i++)
+        total[i] = 1;
     for (size_t k = 0; k < x->experts; k++) {
         evaluate_terms(exact, x, k, first, count, tau);
         const double *restrict gate = x->gate + k * x->stride + first;
-        for (size_t i = 0; i < count; i++) {
-            scale[i] += gate[i];
-            largest[i] = gate[i] > largest[i] ? gate[i] : largest[i];
-        }
+        for (size_t i = 0; i < count; i++)
+            total[i] += gate[i];
     }
-    for (size_t i = 0; i < count; i++)
-        scale[i] = 1 / scale[i];
 }
 
 /* The experts without a contrast of their own add to the last one. */
@@ -112,22 +105,18 @@ static reals change_sides(const moeg_kernel_mixture *x, size_t i, reals rho)
     return REALS((double)k) * back[0];
 }
 
-/* SUBSET, or gates that are GIVEN: exp(-margin/tau) into largest, and the factor of `gate` into scale. */
+/* SUBSET: the changes of gates, times total, into `gate`. */
 static void evaluate_subsets(const moeg_kernel_mixture *x, size_t first, size_t count, double tau,
-                             double *restrict scale, double *restrict largest)
+                             double *restrict total)
 {
     const double inverse = 1 / tau;
     const double *restrict margin = x->margin + first;
-    for (size_t i = 0; i < count; i++) {
-        largest[i] = exp_lane(-margin[i] * inverse);
-        scale[i] = 1;
-    }
-    if (x->gates == MOEG_KERNEL_GIVEN)
-        return;
+    for (size_t i = 0; i < count; i++)
+        total[i] = exp_lane(-margin[i] * inverse);
     for (size_t k = 0; k < x->experts; k++)
         evaluate_terms(0, x, k, first, count, tau);
     for (size_t i = 0; i < count; i += VECTOR_LANES)
-        *(reals *)(scale + i) = 1 / change_sides(x, first + i, *(const reals *)(largest + i));
+        *(reals *)(total + i) = change_sides(x, first + i, *(const reals *)(total + i));
 }
 
 /* D of `outputs` outputs, a constant, from output j on; one vector of rows. */
@@ -157,19 +146,21 @@ static inline __attribute__((always_inline)) void mix_outputs(int outputs, const
     }
 }
 
-static void mix_tile(const moeg_kernel_mixture *x, size_t first, size_t count, double tau, double *largest, double *gap,
-                     double *soft)
+static void mix_tile(const moeg_kernel_mixture *x, size_t first, size_t count, double tau, double *gap, double *soft)
 {
-    _Alignas(64) double scale[TILE];
-    if (x->gates != MOEG_KERNEL_SOFTMAX)
-        evaluate_subsets(x, first, count, tau, scale, largest);
+    _Alignas(64) double total[TILE]; /* that the gates are divided by */
+    if (x->gates == MOEG_KERNEL_SUBSET)
+        evaluate_subsets(x, first, count, tau, total);
+    else if (x->gates == MOEG_KERNEL_GIVEN)
+        for (size_t i = 0; i < count; i++)
+            total[i] = 1;
     else if (x->exact)
-        evaluate_gates(1, x, first, count, tau, scale, largest);
+        evaluate_gates(1, x, first, count, tau, total);
     else
-        evaluate_gates(0, x, first, count, tau, scale, largest);
+        evaluate_gates(0, x, first, count, tau, total);
     pool_gates(x, first, count);
     for (size_t i = 0; i < count; i += VECTOR_LANES) {
-        const reals inverse = *(const reals *)(scale + i);
+        const reals inverse = REALS(1.0) / *(const reals *)(total + i);
         reals g = REALS(0.0), s = REALS(0.0);
         size_t j = 0;
         for (; j + MIXED <= x->m; j += MIXED)
@@ -181,11 +172,10 @@ static void mix_tile(const moeg_kernel_mixture *x, size_t first, size_t count, d
     }
 }
 
-static void kernel_mix(const moeg_kernel_mixture *x, size_t first, size_t count, double tau, double *largest,
-                       double *gap, double *soft)
+static void kernel_mix(const moeg_kernel_mixture *x, size_t first, size_t count, double tau, double *gap, double *soft)
 {
     for (size_t i = 0; i < count; i += TILE)
-        mix_tile(x, first + i, count - i < TILE ? count - i : TILE, tau, largest + i, gap + i, soft + i);
+        mix_tile(x, first + i, count - i < TILE ? count - i : TILE, tau, gap + i, soft + i);
 }
 
 static inline void softmax_tile(size_t K, size_t count, double tau, size_t stride, double *restrict a)
@@ -203,9 +193,11 @@ static inline void softmax_tile(size_t K, size_t count, double tau, size_t strid
             a[k * stride + i] = exp_lane((a[k * stride + i] - top[i]) / tau);
             sum[i] += a[k * stride + i];
         }
+    for (size_t i = 0; i < count; i++)
+        sum[i] = 1 / sum[i];
     for (size_t k = 0; k < K; k++)
         for (size_t i = 0; i < count; i++)
-            a[k * stride + i] /= sum[i];
+            a[k * stride + i] *= sum[i];
 }
 
 static void kernel_softmax(size_t K, double tau, size_t stride, double *a)

@@ -65,10 +65,51 @@ static int kernel_finite(size_t n, const double *x)
     return rest == 0;
 }
 
-static void kernel_center(size_t n, const double *x, double mean, double *restrict out)
+static inline void add_magnitudes(const double *x, reals *sum, reals *square)
 {
-    for (size_t i = 0; i < n; i++)
-        out[i] = x[i] - mean;
+    for (int c = 0; c < CHAINS; c++) {
+        const reals value = load(x + c * VECTOR_LANES);
+        sum[c] += select_reals((words)(value < REALS(0.0)), -value, value);
+        square[c] = FMA_REALS(value, value, square[c]);
+    }
+}
+
+static double kernel_magnitudes(size_t n, const double *x, double *squares)
+{
+    reals sum[CHAINS] = {{0}}, square[CHAINS] = {{0}};
+    size_t i = 0;
+    for (; i + SUM_STEP <= n; i += SUM_STEP)
+        add_magnitudes(x + i, sum, square);
+    if (i < n) {
+        double last[SUM_STEP];
+        fill_last(n - i, x + i, 0, last);
+        add_magnitudes(last, sum, square);
+    }
+    *squares = sum_chains(square);
+    return sum_chains(sum);
+}
+
+static double kernel_center(size_t n, const double *x, double mean, double *restrict out)
+{
+    reals sum[CHAINS] = {{0}};
+    size_t i = 0;
+    for (; i + SUM_STEP <= n; i += SUM_STEP)
+        for (int c = 0; c < CHAINS; c++) {
+            const reals deviation = load(x + i + c * VECTOR_LANES) - REALS(mean);
+            *(loose *)(out + i + c * VECTOR_LANES) = deviation;
+            sum[c] += deviation;
+        }
+    if (i < n) {
+        double last[SUM_STEP];
+        fill_last(n - i, x + i, mean, last);
+        for (int c = 0; c < CHAINS; c++) {
+            const reals deviation = load(last + c * VECTOR_LANES) - REALS(mean);
+            *(loose *)(last + c * VECTOR_LANES) = deviation;
+            sum[c] += deviation;
+        }
+        memcpy(out + i, last, (n - i) * sizeof *out);
+    }
+    return sum_chains(sum);
 }
 
 /* Rows of a register tile of products, and its columns: with AVX2 more sums would not fit the 16 registers. */

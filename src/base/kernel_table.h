@@ -27,7 +27,8 @@ typedef struct moeg_kernel_table {
     void (*sincos)(size_t n, const double *v, double *s, double *c);
     double (*deviations)(size_t n, const double *x, double shift, double *squares);
     int (*finite)(size_t n, const double *x);
-    void (*center)(size_t n, const double *x, double mean, double *out);
+    double (*magnitudes)(size_t n, const double *x, double *squares);
+    double (*center)(size_t n, const double *x, double mean, double *out);
     void (*products)(size_t p, size_t q, size_t n, size_t stride, const double *a, const double *b, double *out);
     void (*bins)(size_t nw, const double *w, size_t n, const double *v, uint32_t *bin);
     void (*winners)(size_t step, size_t n, const uint32_t *best, const double *a, double *out);
@@ -36,8 +37,7 @@ typedef struct moeg_kernel_table {
     void (*gather)(size_t n, const uint32_t *place, const double *in, double *out);
     void (*ranks)(size_t K, size_t ranks, size_t stride, const double *a, uint32_t *index);
     void (*rest)(size_t K, size_t ranks, size_t stride, uint32_t *index);
-    void (*mix)(const moeg_kernel_mixture *mixture, size_t first, size_t count, double tau, double *largest,
-                double *gap, double *soft);
+    void (*mix)(const moeg_kernel_mixture *mixture, size_t first, size_t count, double tau, double *gap, double *soft);
     void (*softmax)(size_t K, double tau, size_t stride, double *a);
     void (*add_weighted)(size_t n, const double *g, const double *f, double *y);
     void (*ray_gap)(const moeg_kernel_ray *ray, double *scratch, double *gap, double *error);

@@ -13,7 +13,7 @@ double moeg_tile_mean(size_t n, const double *x)
 {
     double unused;
     const double first = moeg_kernel_deviations(n, x, 0, &unused) / (double)n;
-    return first + moeg_kernel_deviations(n, x, first, &unused) / (double)n;
+    return x[0] != x[n - 1] ? first : first + moeg_kernel_deviations(n, x, first, &unused) / (double)n;
 }
 
 moeg_status moeg_check_units(const char *function, size_t p, size_t n, size_t stride, const double *values,
@@ -61,6 +61,20 @@ size_t moeg_moments_size(size_t p)
     return p > (SIZE_MAX - 1) / 2 ? SIZE_MAX : 1 + 2 * p;
 }
 
+/* By chunks, as covariances are summed: their means are these to the bit. */
+static double sum_deviations(size_t n, const double *x, double mean, double *squares)
+{
+    double sum = 0;
+    *squares = 0;
+    for (size_t first = 0; first < n; first += MOEG_MOMENTS_CHUNK) {
+        const size_t count = n - first < MOEG_MOMENTS_CHUNK ? n - first : MOEG_MOMENTS_CHUNK;
+        double square;
+        sum += moeg_kernel_deviations(count, x + first, mean, &square);
+        *squares += square;
+    }
+    return sum;
+}
+
 moeg_status moeg_moments_add(size_t p, size_t n, size_t stride, const double *values, double *state)
 {
     const moeg_status status = moeg_check_units("moments_add", p, n, stride, values, NULL, state);
@@ -72,12 +86,12 @@ moeg_status moeg_moments_add(size_t p, size_t n, size_t stride, const double *va
             const double *x = values + j * stride + first;
             const double mean = moeg_tile_mean(count, x);
             double m2;
-            const double rest = moeg_kernel_deviations(count, x, mean, &m2);
-            m2 -= rest * rest / (double)count;
+            const double rest = sum_deviations(count, x, mean, &m2), shift = rest / (double)count;
+            m2 -= rest * shift;
             /* Not by fmax(), which would make a zero of the NaN that an overflow leaves. */
             m2 = m2 < 0 ? 0 : m2;
             m2 = moeg_keep_spread(m2, m2 == 0 && moeg_values_differ(count, x, NULL, mean));
-            merge_moments(state[0], &state[1 + j], &state[1 + p + j], (double)count, mean, m2);
+            merge_moments(state[0], &state[1 + j], &state[1 + p + j], (double)count, mean + shift, m2);
         }
         state[0] += (double)count;
     }

@@ -7,15 +7,16 @@
 #include <stddef.h>
 
 /* Units of a tile: a batch is cut into tiles of this fixed size, each summed in two passes and merged in turn. Each
- * merging rounds the mean once more, so that tiles are large. */
-enum { MOEG_MOMENTS_TILE = 4096 };
+ * merging rounds the mean once more, so that tiles are large. What is centred is summed by chunks of a tile. */
+enum { MOEG_MOMENTS_TILE = 4096, MOEG_MOMENTS_CHUNK = 256 };
 
 /* MOEG_OK, or MOEG_EINVAL: a pointer, p, stride or value that does not fit. Values of a unit whose weight is 0 are not
  * looked at; weights (n) may be NULL. */
 moeg_status moeg_check_units(const char *function, size_t p, size_t n, size_t stride, const double *values,
                              const double *weights, const double *state);
 
-/* Mean of n >= 1 values, right to rounding: the mean of what the first mean leaves corrects it. */
+/* Mean of n >= 1 values: of equal ones exactly these; of others with the rounding of a sum, which the mean of the
+ * deviations from it corrects. */
 double moeg_tile_mean(size_t n, const double *x);
 
 /* Mean of n >= 1 values under w, or under w^2 if `squared`; `mass` is the sum of those weights. Values of weight 0 are

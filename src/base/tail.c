@@ -54,15 +54,20 @@ static double ratio_integral(log_ratio g, const double *p, double slope0, double
 typedef double (*log_tail)(double u, const double *p, double *derivative);
 
 /* Newton for log tail(u) = target. The tails here are log-concave in u: after the first step the iterates lie on the
- * side from which they approach the root monotonically, hence no bracket. */
+ * side from which they approach the root monotonically, hence no bracket. The last step is the one whose square times
+ * the curvature, as two derivatives tell it, leaves no more than rounding. */
 static double solve(log_tail tail, const double *p, double target, double u)
 {
+    double step = 0, before = 0;
     for (int i = 0; i < 200; i++) {
         double derivative;
-        const double step = (target - tail(u, p, &derivative)) / derivative;
+        const double value = tail(u, p, &derivative), last = step;
+        step = (target - value) / derivative;
         u += step;
-        if (fabs(step) <= 1e-13 * fmax(1, fabs(u)))
+        const double left = last != 0 ? fabs((derivative - before) / last / derivative) * step * step : INFINITY;
+        if (fmin(left, fabs(step)) <= 1e-13 * fmax(1, fabs(u)))
             break;
+        before = derivative;
     }
     return u;
 }
@@ -87,10 +92,20 @@ static double beta_log_tail(double d, const double *p, double *derivative)
     return log_density + log((1 + r) * integral);
 }
 
+/* By the first three cumulants of logit(x) - log(a/b), where they tell them (Cornish and Fisher). */
+static double beta_start(double a, double b, double z)
+{
+    const double spread = sqrt(1 / a + 1 / b);
+    if (fmin(a, b) < 4)
+        return z * spread;
+    const double third = 1 / (b * b) - 1 / (a * a);
+    return 0.5 / b - 0.5 / a + z * spread + (z * z - 1) / 6 * third / (spread * spread);
+}
+
 void moeg_tail_beta_quantile(double a, double b, double probability, double *x, double *y)
 {
     const double p[] = {a, b};
-    const double start = -gsl_cdf_ugaussian_Qinv(probability) * sqrt(1 / a + 1 / b);
+    const double start = beta_start(a, b, -gsl_cdf_ugaussian_Qinv(probability));
     const double r = a / b * exp(solve(beta_log_tail, p, log(probability), start));
     *x = r / (1 + r);
     *y = 1 / (1 + r);
@@ -153,7 +168,7 @@ double moeg_tail_student_quantile(double dof, double probability)
 /* From the tail where level > 1/2, else from the centre, as 1 - level has no digits of a small level left:
  * P(|T| <= t) = 2 f(0) t times the mean of (1 + s^2/dof)^-((dof + 1)/2) over [0, t], t < 0.7, by one Kronrod panel. The
  * probability is concave in t and the first t, of a density that stays f(0), too small: Newton's steps rise to it. */
-double moeg_tail_student_reach(double dof, double level)
+static double find_reach(double dof, double level)
 {
     if (level > 0.5)
         return moeg_tail_student_quantile(dof, 0.5 * (1 - level));
@@ -173,4 +188,16 @@ double moeg_tail_student_reach(double dof, double level)
             break;
     }
     return t;
+}
+
+/* The last one is kept: estimates come in grids. */
+double moeg_tail_student_reach(double dof, double level)
+{
+    static _Thread_local double last[3];
+    if (dof != last[0] || level != last[1]) {
+        last[2] = find_reach(dof, level);
+        last[0] = dof;
+        last[1] = level;
+    }
+    return last[2];
 }

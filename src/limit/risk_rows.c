@@ -110,7 +110,7 @@ static void mask_contrasts(const moeg_risk_context *c, moeg_risk_rows *r)
     const size_t stride = r->stride;
     for (size_t k = 0; k < c->contrasts; k++) {
         const double *below = r->below + k * stride;
-        for (size_t i = 0; i < stride; i++)
+        for (size_t i = moeg_kernel_finite(stride, below) ? stride : 0; i < stride; i++)
             for (size_t j = 0; below[i] == -INFINITY && j < c->m; j++)
                 r->contrast[(k * c->m + j) * stride + i] = 0;
     }
@@ -141,19 +141,14 @@ void moeg_risk_arrange(const moeg_risk_context *c, moeg_risk_rows *r)
         mask_contrasts(c, r);
 }
 
-/* The terms of a tile of rows that feel temperature order[t], by their sizes. */
-static void add_sizes(const moeg_risk_context *c, moeg_risk_rows *r, size_t t, size_t first, size_t count)
+/* The rows that feel temperature order[t], by the sizes of their gaps. */
+static void set_size(const moeg_risk_context *c, moeg_risk_rows *r, size_t t)
 {
-    if (first >= r->felt[t])
-        return;
-    const size_t at = c->order[t];
-    const double *gap = r->values + (1 + at) * r->stride + first;
-    _Alignas(64) double size[TILE];
-    double squares;
-    for (size_t i = 0; i < count; i++)
-        size[i] = r->share == NULL ? fabs(gap[i]) : fabs(gap[i]) * r->share[first + i];
-    r->size[2 * at] += moeg_kernel_deviations(smaller(r->felt[t] - first, count), size, 0, &squares);
-    r->size[2 * at + 1] += squares;
+    const size_t at = c->order[t], rows = r->felt[t];
+    const double *gap = r->values + (1 + at) * r->stride;
+    for (size_t i = 0; r->share != NULL && i < rows; i++)
+        r->spare[i] = gap[i] * r->share[i];
+    r->size[2 * at] = moeg_kernel_magnitudes(rows, r->share == NULL ? gap : r->spare, &r->size[2 * at + 1]);
 }
 
 /* Temperature order[t] of a tile of rows. */
@@ -161,8 +156,7 @@ static void evaluate_tile(const moeg_risk_context *c, moeg_risk_rows *r, const m
                           size_t first, size_t count)
 {
     const size_t at = c->order[t], start = (1 + at) * r->stride + first, soft = at * r->stride + first;
-    _Alignas(64) double largest[TILE];
-    moeg_kernel_mix(mixture, first, moeg_round_lanes(count), c->tau[at], largest, r->values + start, r->soft + soft);
+    moeg_kernel_mix(mixture, first, moeg_round_lanes(count), c->tau[at], r->values + start, r->soft + soft);
 }
 
 static moeg_kernel_mixture mixture_of(const moeg_risk_context *c, const moeg_risk_rows *r)
@@ -200,11 +194,8 @@ static void evaluate_tiles(const moeg_risk_context *c, moeg_risk_rows *r, const 
 {
     for (size_t first = 0; first < r->n; first += TILE)
         for (size_t t = 0; t < c->ntau; t++)
-            if (first < rows_at(c, r, t)) {
-                const size_t count = smaller(rows_at(c, r, t) - first, TILE);
-                evaluate_tile(c, r, mixture, t, first, count);
-                add_sizes(c, r, t, first, count);
-            }
+            if (first < rows_at(c, r, t))
+                evaluate_tile(c, r, mixture, t, first, smaller(rows_at(c, r, t) - first, TILE));
 }
 
 /* From gates that are found row by row, for a temperature after the other; slopes then replace the gaps. */
@@ -218,8 +209,6 @@ static void evaluate_by_rows(const moeg_risk_context *c, moeg_risk_rows *r, cons
             evaluate_tile(c, r, mixture, t, first, smaller(rows - first, TILE));
         if (c->slope)
             moeg_risk_evaluate_slope(c, r, rows, r->values + (1 + c->order[t]) * r->stride);
-        for (size_t first = 0; first < rows; first += TILE)
-            add_sizes(c, r, t, first, smaller(rows - first, TILE));
     }
 }
 
@@ -228,7 +217,6 @@ void moeg_risk_evaluate(const moeg_risk_context *c, moeg_risk_rows *r)
     const size_t stride = r->stride;
     const moeg_kernel_mixture mixture = mixture_of(c, r);
     moeg_risk_evaluate_hard(c, r);
-    memset(r->size, 0, 2 * c->ntau * sizeof *r->size);
     if (c->by_rows)
         evaluate_by_rows(c, r, &mixture);
     else
@@ -236,6 +224,7 @@ void moeg_risk_evaluate(const moeg_risk_context *c, moeg_risk_rows *r)
     for (size_t t = 0; t < c->ntau; t++) {
         const size_t rows = rows_at(c, r, t), soft_rows = c->slope ? 0 : rows;
         double *gap = r->values + (1 + c->order[t]) * stride, *soft = r->soft + c->order[t] * stride;
+        set_size(c, r, t);
         memset(gap + rows, 0, (stride - rows) * sizeof *gap);
         memcpy(soft + soft_rows, r->values + soft_rows, (stride - soft_rows) * sizeof *soft);
     }

@@ -120,6 +120,8 @@ size_t moeg_moe_workspace(const moeg_moe *moe, size_t stride)
 /* MOEG_OK, or MOEG_EDOM: masks leave the gate enough experts. */
 static moeg_status check_masks(moeg_gate gate, size_t K, size_t n, size_t stride, const double *a)
 {
+    if (moeg_kernel_finite(K * stride, a))
+        return MOEG_OK;
     for (size_t i = 0; i < n; i++) {
         size_t left = 0;
         for (size_t k = 0; k < K; k++)

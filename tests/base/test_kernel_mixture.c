@@ -8,14 +8,14 @@ enum { MOST_LOSERS = 17, MOST_M = 9, STRIDE = 136 };
 
 /* Numbers of a block of rows: logits below the best, some far below, one tie and one mask for each few rows. */
 struct rows {
-    double *below, *contrast, *residual, *hard, *gate, *largest, *gap, *soft;
+    double *below, *contrast, *residual, *hard, *gate, *gap, *soft;
 };
 
 static struct rows make_rows(void)
 {
     struct rows r;
-    double **const all[] = {&r.below, &r.contrast, &r.residual, &r.hard, &r.gate, &r.largest, &r.gap, &r.soft};
-    for (size_t i = 0; i < 8; i++) {
+    double **const all[] = {&r.below, &r.contrast, &r.residual, &r.hard, &r.gate, &r.gap, &r.soft};
+    for (size_t i = 0; i < 7; i++) {
         *all[i] = moeg_alloc(MOST_LOSERS * MOST_M * STRIDE, sizeof **all[i]);
         moeg_kernel_normals(40 + i, 0, 0, MOST_LOSERS * MOST_M, STRIDE, *all[i]);
     }
@@ -31,8 +31,8 @@ static struct rows make_rows(void)
 
 static void free_rows(struct rows *r)
 {
-    double *const all[] = {r->below, r->contrast, r->residual, r->hard, r->gate, r->largest, r->gap, r->soft};
-    for (size_t i = 0; i < 8; i++)
+    double *const all[] = {r->below, r->contrast, r->residual, r->hard, r->gate, r->gap, r->soft};
+    for (size_t i = 0; i < 7; i++)
         moeg_release(all[i]);
 }
 
@@ -47,13 +47,17 @@ static void set_arrays(moeg_kernel_mixture *x, const struct rows *r)
 
 /* One row. The gates have a relative error of |below/tau| EPS, by which x e^x stays below 1/e, and a few EPS more; the
  * sums another (losers + m) EPS/2. All beside the sum of magnitudes. */
-static void check_row(const moeg_kernel_mixture *x, size_t i, double tau, double largest, double gap, double soft)
+static void check_row(const moeg_kernel_mixture *x, size_t i, double tau, double gap, double soft)
 {
-    long double sum = 1, top = 0, want_gap = 0, want_soft = x->loss ? x->hard[i] : 0, size = fabs(x->hard[i]);
+    long double sum = 1, want_gap = 0, want_soft = x->loss ? x->hard[i] : 0, size = fabs(x->hard[i]);
     for (size_t k = 0; k < x->experts; k++) {
         const long double v = expl((long double)x->below[k * x->stride + i] / tau);
+        const double gate = x->gate[k * x->stride + i];
         sum += v;
-        top = fmaxl(top, v);
+        /* v <= exp(-|x|) (1 + |x| EPS + 2 EPS); in the tail to the spacing of subnormals where sums are exact. */
+        assert_near(gate, (double)v, 3 * EPS + (x->exact ? 5e-324 : 1e-307));
+        if (x->exact)
+            assert_near(gate, (double)v, 800 * EPS * (double)v + 5e-324);
     }
     for (size_t j = 0; j < x->m; j++) {
         long double D = 0, magnitude = 0;
@@ -70,10 +74,6 @@ static void check_row(const moeg_kernel_mixture *x, size_t i, double tau, double
     const double allowed = (8 + (double)(x->experts + x->m)) * EPS * (double)size;
     assert_near(gap, (double)want_gap, allowed);
     assert_near(soft, (double)want_soft, allowed);
-    /* v <= exp(-|x|) (1 + |x| EPS + 2 EPS); in the tail to the spacing of subnormals where sums are exact. */
-    assert_near(largest, (double)top, 3 * EPS + (x->exact ? 5e-324 : 1e-307));
-    if (x->exact)
-        assert_near(largest, (double)top, 800 * EPS * (double)top + 5e-324);
 }
 
 static void mix_is_the_obvious_sum(void **state)
@@ -98,11 +98,11 @@ static void mix_is_the_obvious_sum(void **state)
                 set_arrays(&x, &r);
                 const double tau = taus[c / 20];
                 const size_t first = c % 3 * MOEG_LANES, count = STRIDE - first - c % 5 * MOEG_LANES;
-                r.gap[count] = r.soft[count] = r.largest[count] = 42;
-                set->mix(&x, first, count, tau, r.largest, r.gap, r.soft);
+                r.gap[count] = r.soft[count] = 42;
+                set->mix(&x, first, count, tau, r.gap, r.soft);
                 for (size_t i = 0; i < count; i++)
-                    check_row(&x, first + i, tau, r.largest[i], r.gap[i], r.soft[i]);
-                assert_true(r.gap[count] == 42 && r.soft[count] == 42 && r.largest[count] == 42);
+                    check_row(&x, first + i, tau, r.gap[i], r.soft[i]);
+                assert_true(r.gap[count] == 42 && r.soft[count] == 42);
             }
     free_rows(&r);
 }
@@ -113,7 +113,7 @@ static void mix_does_not_depend_on_the_place(void **state)
     (void)state;
     enum { LOSERS = 5, M = 6 };
     struct rows r = make_rows(), moved = make_rows();
-    double largest[STRIDE], gap[STRIDE], soft[STRIDE];
+    double gap[STRIDE], soft[STRIDE];
     moeg_kernel_mixture x = {.experts = LOSERS, .contrasts = LOSERS, .m = M, .stride = STRIDE}, y = x;
     set_arrays(&x, &r);
     set_arrays(&y, &moved);
@@ -128,15 +128,13 @@ static void mix_does_not_depend_on_the_place(void **state)
         }
     const moeg_kernel_table *set;
     for (size_t s = 0; (set = moeg_kernel_available(s)) != NULL; s++) {
-        set->mix(&x, 0, STRIDE, 0.385, r.largest, r.gap, r.soft);
-        set->mix(&y, 0, STRIDE, 0.385, moved.largest, moved.gap, moved.soft);
+        set->mix(&x, 0, STRIDE, 0.385, r.gap, r.soft);
+        set->mix(&y, 0, STRIDE, 0.385, moved.gap, moved.soft);
         for (size_t i = 0; i < STRIDE; i++) {
             const size_t to = (i * 5 + 3) % STRIDE;
-            largest[i] = moved.largest[to];
             gap[i] = moved.gap[to];
             soft[i] = moved.soft[to];
         }
-        assert_memory_equal(r.largest, largest, sizeof largest);
         assert_memory_equal(r.gap, gap, sizeof gap);
         assert_memory_equal(r.soft, soft, sizeof soft);
     }
@@ -236,9 +234,9 @@ static void dispatch(void **state)
     double gap[2 * MOEG_LANES], weighted[2][MOEG_LANES] = {{0}};
     moeg_kernel_mixture x = {.experts = 3, .contrasts = 3, .m = 2, .stride = STRIDE};
     set_arrays(&x, &r);
-    best->mix(&x, 0, MOEG_LANES, 0.385, r.largest, r.gap, r.soft);
+    best->mix(&x, 0, MOEG_LANES, 0.385, r.gap, r.soft);
     memcpy(gap, r.gap, sizeof gap);
-    moeg_kernel_mix(&x, 0, MOEG_LANES, 0.385, r.largest, r.gap, r.soft);
+    moeg_kernel_mix(&x, 0, MOEG_LANES, 0.385, r.gap, r.soft);
     assert_memory_equal(gap, r.gap, MOEG_LANES * sizeof *gap);
     memcpy(r.soft, r.hard, 2 * STRIDE * sizeof(double));
     best->softmax(2, 0.385, STRIDE, r.soft);

@@ -41,6 +41,26 @@ static void deviations_are_sums(void **state)
     }
 }
 
+static void magnitudes_are_sums(void **state)
+{
+    (void)state;
+    const moeg_kernel_table *set;
+    for (size_t n = 0; n <= MOST; n++) {
+        double *memory, got;
+        const double *x = make_values(n, n, &memory);
+        long double sum = 0, squares = 0;
+        for (size_t i = 0; i < n; i++) {
+            sum += fabs(x[i]);
+            squares += (long double)x[i] * x[i];
+        }
+        for (size_t s = 0; (set = moeg_kernel_available(s)) != NULL; s++) {
+            assert_near(set->magnitudes(n, x, &got), (double)sum, (double)(n + 1) * EPS / 2 * (double)sum);
+            assert_near(got, (double)squares, (double)(n + 3) * EPS / 2 * (double)squares);
+        }
+        moeg_release(memory);
+    }
+}
+
 static void finite_sees_every_value(void **state)
 {
     (void)state;
@@ -74,9 +94,15 @@ static void center_subtracts(void **state)
         const double *x = make_values(n, 6, &memory);
         for (size_t s = 0; (set = moeg_kernel_available(s)) != NULL; s++) {
             out[n] = 42;
-            set->center(n, x, 0.385, out);
+            long double sum = 0, size = 0;
+            const double got = set->center(n, x, 0.385, out);
             for (size_t i = 0; i < n; i++)
                 assert_near(out[i], x[i] - 0.385, 0);
+            for (size_t i = 0; i < n; i++) {
+                sum += out[i];
+                size += fabs(out[i]);
+            }
+            assert_near(got, (double)sum, (double)(n + 1) * EPS / 2 * (double)size);
             assert_near(out[n], 42, 0);
         }
         moeg_release(memory);
@@ -180,9 +206,10 @@ static void dispatch(void **state)
     moeg_kernel_normals(10, 0, 0, 1, 40, x);
     assert_near(moeg_kernel_deviations(40, x, 0.1, squares), best->deviations(40, x, 0.1, squares + 1), 0);
     assert_near(squares[0], squares[1], 0);
+    assert_near(moeg_kernel_magnitudes(40, x, squares), best->magnitudes(40, x, squares + 1), 0);
+    assert_near(squares[0], squares[1], 0);
     assert_true(moeg_kernel_finite(40, x));
-    moeg_kernel_center(40, x, 0.1, out);
-    best->center(40, x, 0.1, same);
+    assert_near(moeg_kernel_center(40, x, 0.1, out), best->center(40, x, 0.1, same), 0);
     assert_memory_equal(out, same, sizeof out);
     moeg_kernel_products(5, 5, 8, 8, x, x, out);
     best->products(5, 5, 8, 8, x, x, same);
@@ -196,6 +223,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(deviations_are_sums),
+        cmocka_unit_test(magnitudes_are_sums),
         cmocka_unit_test(finite_sees_every_value),
         cmocka_unit_test(center_subtracts),
         cmocka_unit_test(products_are_sums_of_products),
