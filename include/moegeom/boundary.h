@@ -30,12 +30,14 @@ MOEG_EXPORT moeg_status moeg_boundary_mass(const moeg_router *router, const moeg
  * exact to rounding. Asked for by name, LINE also does every gap of any affine router under a Gaussian law: normal
  * masses of intervals on lines [theory: lines, star directions], at any w. Logits that differ in one dimension take one
  * line, in two leave one quadrature (std_error 0); else units are lines, s->n of them in all, along directions that
- * between them see every tie, or along s->directions. Method MC: the share of rows, Clopper-Pearson intervals;
- * `contributing` counts the rows with a gap <= w; a gap of +inf is above every w. Under a Gaussian law and an affine
- * router of which K' >= 2 experts, at most d, are not masked, rows are drawn in the router's row space [theory:
- * boundary mass]: the differences of their logits are distributed as under the law, at the cost of K' - 1 normals in
- * place of d; row i is a function of (law, router, seed, i), and not that of sample i of moeg_law_sample(). Under an
- * empirical law with weights, the share of their sum, with the interval of a weighted proportion
+ * between them see every tie, or along s->directions, and `contributing` counts those that meet a gap <= w on a part
+ * that has mass: where three or more experts nearly tie they are few, and a 0 of them all is not taken for one, unless
+ * w is 0 or the tie has more experts than the logits have dimensions. Method MC: the share of rows, Clopper-Pearson
+ * intervals; `contributing` counts the rows with a gap <= w; a gap of +inf is above every w. Under a Gaussian law and
+ * an affine router of which K' >= 2 experts, at most d, are not masked, rows are drawn in the router's row space
+ * [theory: boundary mass]: the differences of their logits are distributed as under the law, at the cost of K' - 1
+ * normals in place of d; row i is a function of (law, router, seed, i), and not that of sample i of moeg_law_sample().
+ * Under an empirical law with weights, the share of their sum, with the interval of a weighted proportion
  * (moeg_estimate_weighted_proportion()); n counts the rows that have a weight.
  * @param gap   which one
  * @param nw    widths, at least 1
@@ -44,7 +46,7 @@ MOEG_EXPORT moeg_status moeg_boundary_mass(const moeg_router *router, const moeg
  * @return #MOEG_OK; #MOEG_ECANCELED; #MOEG_EINVAL (also if s->n is too few lines, or no row of s->directions sees some
  *         tie); #MOEG_EUNSUPPORTED (LINE where it does not apply; s->directions where one line is enough); #MOEG_EDOM
  *         (fewer than `gap.upper` experts are not masked); #MOEG_ERANGE (a logit overflows); #MOEG_EUNABLE (too few
- *         lines for an error bar, of orders above 1 also such as saw too little); #MOEG_ENOMEM; what a callback law or
+ *         lines for an error bar, or such as saw too little); #MOEG_ENOMEM; what a callback law or
  * router returns. Memory independent of n. Cost per row O(K (d + min(lower, K + 1 - upper)) + d^2 + log nw). */
 MOEG_EXPORT moeg_status moeg_boundary_gap_mass(const moeg_router *router, moeg_gap gap, const moeg_law *law, size_t nw,
                                                const double *w, const moeg_sampling *s, moeg_estimate *mass);

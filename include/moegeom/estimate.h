@@ -16,7 +16,9 @@ extern "C" {
 /** A number with its error bar. There is no estimate without one, and no false zero: a sampled result to which fewer
  * than #MOEG_ENOUGH_UNITS units contributed, or units that weigh no more than as many equal ones (risk.h), gets a
  * Clopper-Pearson interval where the quantity is a probability, else infinite limits and an infinite std_error, and the
- * call returns #MOEG_EUNABLE; so does a mean whose variance is not 0 but below DBL_MIN, where squares underflow. */
+ * call returns #MOEG_EUNABLE; so does a mean whose variance is not 0 but below DBL_MIN, where squares underflow. Lines
+ * are too few also where they do not know the mean of |value| to 1/sqrt(#MOEG_ENOUGH_UNITS) of itself, for then few of
+ * them carry it [theory: lines]; limits of probabilities are then 0 and 1. */
 typedef struct moeg_estimate {
     double value;          /**< The estimate. NaN if no unit was finished (a canceled run). */
     double std_error;      /**< Standard error over units; 0 if all are equal, or none drawn; infinite where unknown. */
@@ -25,7 +27,8 @@ typedef struct moeg_estimate {
     double level;          /**< Confidence level of [lo, hi]. */
     double quad_error;     /**< Bound estimate of the quadrature error; 0 where nothing is discretised. */
     uint64_t n;            /**< Units. */
-    uint64_t contributing; /**< Units that felt the event: see the quantity's own comment. */
+    uint64_t contributing; /**< Units that felt the event: see the quantity's own comment. Of lines that were drawn,
+                                those whose value is not 0; all, where 0 is certain. */
     moeg_method method;    /**< What was used; never AUTO. */
 } moeg_estimate;
 

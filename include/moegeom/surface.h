@@ -33,15 +33,16 @@ typedef int (*moeg_surface_function)(size_t n, const double *x, const size_t *i,
  *
  * Lines cross the interfaces, and a crossing counts by its density over its slope. If q is NULL, or d is the number r
  * of dimensions in which the logits differ: one line for r = 1, one quadrature for r = 2 (std_error 0); else s->n lines
- * are drawn, x in all of its d dimensions. Directions as for moeg_boundary_gap_mass(). Method LINE (AUTO: LINE).
+ * are drawn, x in all of its d dimensions, and `contributing` counts those whose value is not 0: a q that is 0 on all
+ * of them has no error bar, and is no zero. Directions as for moeg_boundary_gap_mass(). Method LINE (AUTO: LINE).
  * @param k         1 <= k < K
  * @param count     values of q, at least 1; 1 if q is NULL
  * @param q         NULL: the constant 1
  * @param integral  (count)
- * @return #MOEG_OK; #MOEG_EUNABLE (too few lines for an error bar; written); #MOEG_ECANCELED (written); #MOEG_EINVAL
- *         (also s->n too small, or directions that do not see a tie); #MOEG_EUNSUPPORTED (router or law, or method MC);
- *         #MOEG_EDOM (fewer than k experts that are not masked; experts that tie everywhere where they have these
- *         ranks); #MOEG_ERANGE (an overflow, or a q that is not finite); #MOEG_ECALLBACK; #MOEG_ENOMEM. 0 if rank k + 1
+ * @return #MOEG_OK; #MOEG_EUNABLE (too few lines for an error bar, or such as saw too little; written); #MOEG_ECANCELED
+ * (written); #MOEG_EINVAL (also s->n too small, or directions that do not see a tie); #MOEG_EUNSUPPORTED (router or
+ * law, or method MC); #MOEG_EDOM (fewer than k experts that are not masked; experts that tie everywhere where they have
+ * these ranks); #MOEG_ERANGE (an overflow, or a q that is not finite); #MOEG_ECALLBACK; #MOEG_ENOMEM. 0 if rank k + 1
  *         is masked. Cost per line O(K (r + pieces)), and d (d + r) for each point of q. */
 MOEG_EXPORT moeg_status moeg_surface_integral(const moeg_router *router, size_t k, const moeg_law *law, size_t count,
                                               moeg_surface_function q, void *user, const moeg_sampling *s,

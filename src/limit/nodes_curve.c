@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/normal.h"
 #include "limit/nodes.h"
-#include "limit/ray_mass.h"
+#include "limit/ray_estimate.h"
 #include "limit/support.h"
 #include "model/model.h"
 
@@ -125,7 +125,7 @@ static moeg_status estimate(const char *function, const moeg_ray_result *result,
 {
     moeg_status status = MOEG_OK, noisy = MOEG_OK;
     for (size_t v = 0; v <= 2 * ntau; v++) {
-        const moeg_status one = moeg_ray_estimate(result, 1 + 2 * ntau, v, level, &all[v]);
+        const moeg_status one = moeg_ray_estimate(result, 1 + 2 * ntau, v, 0, level, &all[v]);
         status = status == MOEG_OK ? one : status;
         if ((v == 0 || v > ntau) && noisy == MOEG_OK)
             noisy = moeg_support_add_noise(function, noise, &all[v]);
@@ -133,15 +133,12 @@ static moeg_status estimate(const char *function, const moeg_ray_result *result,
     return noisy != MOEG_OK ? noisy : status;
 }
 
-/* Unknown where an error bar is infinite. */
 static void write_covariance(size_t ntau, const moeg_ray_result *result, const moeg_estimate *gap, double *out)
 {
     for (size_t t = 0; t < ntau; t++)
-        for (size_t u = 0; u < ntau; u++) {
-            const int known = isfinite(gap[t].std_error) && isfinite(gap[u].std_error);
-            const double value = result->covariance[(1 + t) * (1 + 2 * ntau) + 1 + u];
-            out[t * ntau + u] = known ? value : t == u ? INFINITY : NAN;
-        }
+        for (size_t u = 0; u < ntau; u++)
+            out[t * ntau + u] =
+                moeg_ray_covariance(&gap[t], &gap[u], result->covariance[(1 + t) * (1 + 2 * ntau) + 1 + u]);
 }
 
 moeg_status moeg_nodes_risk_curve(const char *function, const moeg_nodes *p, moeg_mixing mixing, size_t ntau,

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/rounds.h"
 #include "limit/nodes.h"
-#include "limit/ray_mass.h"
+#include "limit/ray_estimate.h"
 #include "model/model.h"
 
 #include <math.h>
@@ -76,7 +76,7 @@ static double excess(const void *self, moeg_ray_result *result)
     double most = 0;
     for (size_t t = 0; t < l->ntau; t++) {
         moeg_estimate gap;
-        moeg_ray_estimate(result, 1 + 2 * l->ntau, 1 + t, l->s->level, &gap);
+        moeg_ray_estimate(result, 1 + 2 * l->ntau, 1 + t, 0, l->s->level, &gap);
         most = fmax(most, moeg_tolerance_excess(l->s, 1, &gap));
     }
     return most;

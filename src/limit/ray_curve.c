@@ -3,8 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "limit/line.h"
-#include "limit/ray_mass.h"
+#include "limit/ray_estimate.h"
 #include "limit/support.h"
 
 #include <float.h>
@@ -19,25 +18,14 @@ typedef struct outcome {
     double *covariance; /* (ntau x ntau) */
 } outcome;
 
-/* The gap at tau = 0: no line moves it. */
-static moeg_estimate no_gap(const moeg_ray_result *result, double level)
-{
-    moeg_estimate zero = moeg_line_estimate(0, 0, level);
-    zero.n = zero.contributing = result->lines;
-    return zero;
-}
-
 /* All values from one set of lines. */
-static moeg_status curve_at_once(const char *function, const moeg_ray_gap *c, const moeg_sampling *s, outcome *out)
+static moeg_status at_once(const char *function, const moeg_ray_gap *c, const moeg_sampling *s, outcome *out)
 {
     const size_t ntau = c->ntau;
     moeg_ray_gap all = *c;
-    double *grid = moeg_ray_gap_extend(&all, c->mixing == MOEG_MIX_LOSS && !c->risk->jumps);
-    if (grid == NULL)
-        return moeg_fail_memory(function);
     moeg_ray_result result;
-    moeg_status status = moeg_ray_gap_expect(function, &all, 0, &result);
-    moeg_release(grid);
+    moeg_status status =
+        moeg_ray_gap_expect_together(function, &all, c->mixing == MOEG_MIX_LOSS && !c->risk->jumps, &result);
     if (status < 0)
         return status;
     const size_t count = moeg_ray_gap_count(&all);
@@ -47,18 +35,21 @@ static moeg_status curve_at_once(const char *function, const moeg_ray_gap *c, co
         if (c->tau[t] > 0)
             moeg_ray_gap_put(&result, count, 1 + t, unit, s->level, out->want_gap, &out->gap[t], &status);
         else
-            out->gap[t] = no_gap(&result, s->level);
+            out->gap[t] = moeg_ray_zero(result.lines, s->level); /* no line moves it */
         moeg_ray_gap_put(&result, count, 1 + all.ntau + t, 1, s->level, out->want_soft, &out->soft[t], &status);
-        for (size_t v = 0; v < ntau; v++)
-            out->covariance[t * ntau + v] =
-                unit * (moeg_ray_gap_unit(c, c->tau[v]) * result.covariance[(1 + t) * count + 1 + v]);
     }
+    for (size_t t = 0; t < ntau; t++)
+        for (size_t v = 0; v < ntau; v++) {
+            const double units = moeg_ray_gap_unit(c, c->tau[v]) * result.covariance[(1 + t) * count + 1 + v];
+            out->covariance[t * ntau + v] =
+                moeg_ray_covariance(&out->gap[t], &out->gap[v], moeg_ray_gap_unit(c, c->tau[t]) * units);
+        }
     moeg_ray_result_free(&result);
     return status;
 }
 
 /* r = 2: one temperature at a time, each with panels of its own; without hard risk where tau > 0. Covariances are 0. */
-static moeg_status curve_by_parts(const char *function, const moeg_ray_gap *c, const moeg_sampling *s, outcome *out)
+static moeg_status by_parts(const char *function, const moeg_ray_gap *c, const moeg_sampling *s, outcome *out)
 {
     moeg_ray_result at_0, one;
     moeg_ray_gap part = {.s = s, .risk = c->risk, .mixing = c->mixing, .with_hard = 1};
@@ -116,7 +107,7 @@ moeg_status moeg_ray_risk_curve(const char *function, const moeg_ray_risk *risk,
     moeg_status status = out.soft == NULL || out.covariance == NULL ? moeg_fail_memory(function) : MOEG_OK;
     if (status == MOEG_OK) {
         out.gap = out.soft + ntau;
-        status = risk->rays.r == 2 ? curve_by_parts(function, &c, s, &out) : curve_at_once(function, &c, s, &out);
+        status = risk->rays.r == 2 ? by_parts(function, &c, s, &out) : at_once(function, &c, s, &out);
     }
     const moeg_status noisy = status >= 0 ? add_noise(function, &c, &out) : status;
     status = noisy < 0 ? noisy : status;

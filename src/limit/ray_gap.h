@@ -39,17 +39,17 @@ size_t moeg_ray_gap_workspace(const moeg_ray_gap *gap, const moeg_ray *ray, size
 void moeg_ray_gap_evaluate(const moeg_ray_gap *gap, const moeg_ray *ray, const moeg_ray_block *block, double *scratch,
                            double *values, double *errors);
 
-/* Makes c draw lines where r > 2: with a control; and, if the value of a small temperature is all rest (remainders,
- * loss mixing where m is continuous), with what is felt and, last, the largest small temperature beside the others.
- * Returns the new grid, to be freed with moeg_release(), or NULL. */
-double *moeg_ray_gap_extend(moeg_ray_gap *c, int all_rest);
-
 /* The unit of an estimate of gap t: of remainders, (G - tau slope)/tau^2. */
 double moeg_ray_gap_scale(const moeg_ray_gap *gap, size_t t);
 
 /* The expectations of the values, less their regression on the control; `width` as in moeg_ray_quantity. To be freed
  * with moeg_ray_result_free(). */
 moeg_status moeg_ray_gap_expect(const char *function, const moeg_ray_gap *c, double width, moeg_ray_result *result);
+
+/* The same of all temperatures of c at once, which is made to draw lines where r > 2: with a control; and, if the value
+ * of a small temperature is all rest (remainders, loss mixing where m is continuous), with what is felt and, last, the
+ * largest small temperature beside the others, so that ntau is one more. */
+moeg_status moeg_ray_gap_expect_together(const char *function, moeg_ray_gap *c, int all_rest, moeg_ray_result *result);
 
 /* The estimate of value j, which is in units of `unit`, and, if it is wanted, the worst status so far. */
 void moeg_ray_gap_put(const moeg_ray_result *result, size_t count, size_t j, double unit, double level, int wanted,

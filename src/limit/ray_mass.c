@@ -4,8 +4,8 @@
 #include "base/memory.h"
 #include "base/normal.h"
 #include "base/rounds.h"
-#include "base/tail.h"
 #include "limit/line.h"
+#include "limit/ray_estimate.h"
 #include "line/envelope.h"
 
 #include <float.h>
@@ -14,7 +14,7 @@
 
 typedef struct masses {
     moeg_gap gap;
-    size_t nw;
+    size_t r, nw;
     const double *w, *scale; /* (nw): masses times these are what lines have */
     const moeg_sampling *s;
 } masses;
@@ -119,35 +119,6 @@ static void evaluate_lines(const void *self, const moeg_strata *strata, size_t l
     }
 }
 
-moeg_status moeg_ray_estimate(const moeg_ray_result *result, size_t count, size_t j, double level, moeg_estimate *out)
-{
-    const double variance = result->covariance[j * count + j], value = result->value[j], error = result->error[j];
-    *out = moeg_line_estimate(value, error, level);
-    if (result->lines == 1)
-        return MOEG_OK;
-    out->std_error = sqrt(variance);
-    out->n = out->contributing = result->lines;
-    if (!(result->freedom[j] >= MOEG_ENOUGH_UNITS - 1)) {
-        out->std_error = INFINITY;
-        out->lo = -INFINITY;
-        out->hi = INFINITY;
-        return MOEG_EUNABLE;
-    }
-    const double reach = out->std_error * moeg_tail_student_reach(result->freedom[j], level);
-    out->lo -= reach;
-    out->hi += reach;
-    return MOEG_OK;
-}
-
-/* Of masses of higher order, w^rank, hardly a line sees any where w is small: an error above 1/sqrt(30) of the value is
- * that of fewer than 30 lines. Where more experts tie than the logits have dimensions, a mass of 0 is no accident. */
-static int is_seen_enough(const moeg_rays *rays, moeg_gap gap, double w, const moeg_estimate *mass)
-{
-    const size_t rank = gap.lower - gap.upper;
-    return mass->n == 1 || rank < 2 || rank > rays->r || w == 0 ||
-           (mass->value > 0 && mass->value >= sqrt(MOEG_ENOUGH_UNITS) * mass->std_error);
-}
-
 /* The mass from its estimate times `scale`: a mean over lines may come out above 1, the mass that is reported not. */
 static void unscale(double scale, moeg_estimate *mass)
 {
@@ -158,14 +129,24 @@ static void unscale(double scale, moeg_estimate *mass)
     mass->hi = fmin(mass->hi / scale, 1);
 }
 
+/* Of masses of higher order, w^rank, hardly a line sees any where w is small. Where more experts tie than the logits
+ * have dimensions, a mass of 0 is no accident. */
+static moeg_status estimate(const masses *m, const moeg_ray_result *result, size_t j, moeg_estimate *mass)
+{
+    const size_t rank = m->gap.lower - m->gap.upper;
+    const int rare = rank >= 2 && rank <= m->r && m->w[j] > 0;
+    const moeg_status status = moeg_ray_estimate(result, m->nw, j, rare, m->s->level, mass);
+    unscale(m->scale[j], mass);
+    return status;
+}
+
 static double excess(const void *self, moeg_ray_result *result)
 {
     const masses *m = self;
     double most = 0;
     for (size_t j = 0; j < m->nw; j++) {
         moeg_estimate mass;
-        moeg_ray_estimate(result, m->nw, j, m->s->level, &mass);
-        unscale(m->scale[j], &mass);
+        estimate(m, result, j, &mass);
         most = fmax(most, moeg_tolerance_excess(m->s, 1, &mass));
     }
     return most;
@@ -176,7 +157,7 @@ static moeg_status expect(const char *function, const moeg_rays *rays, moeg_gap 
                           const double *scale, const moeg_sampling *s, moeg_estimate *mass)
 {
     const size_t together = rays->r == 2 ? 1 : nw;
-    masses m = {.gap = gap, .nw = together, .s = s};
+    masses m = {.gap = gap, .r = rays->r, .nw = together, .s = s};
     moeg_ray_quantity quantity = {
         .count = together,
         .workspace = no_workspace,
@@ -197,13 +178,7 @@ static moeg_status expect(const char *function, const moeg_rays *rays, moeg_gap 
         if (status < 0)
             return status;
         for (size_t j = 0; j < together; j++) {
-            moeg_status one = moeg_ray_estimate(&result, together, j, s->level, &mass[first + j]);
-            if (one == MOEG_OK && !is_seen_enough(rays, gap, m.w[j], &mass[first + j])) {
-                mass[first + j].std_error = mass[first + j].hi = INFINITY;
-                mass[first + j].lo = -INFINITY;
-                one = MOEG_EUNABLE;
-            }
-            unscale(scale[first + j], &mass[first + j]);
+            const moeg_status one = estimate(&m, &result, j, &mass[first + j]);
             status = status == MOEG_OK ? one : status;
         }
         moeg_ray_result_free(&result);
@@ -224,11 +199,7 @@ moeg_status moeg_ray_mass(const char *function, const moeg_rays *rays, moeg_gap 
     }
     if (status == MOEG_OK && gap.lower <= rays->frame.logits[0].K)
         status = expect(function, rays, gap, nw, w, scale, s, all);
-    int unknown = 0;
-    for (size_t j = 0; j < nw && status == MOEG_EUNABLE; j++)
-        unknown = unknown || isinf(all[j].std_error);
-    if (unknown)
-        moeg_fail(status, "%s: %llu lines are too few for an error bar", function, (unsigned long long)s->n);
+    moeg_ray_explain(function, status, s->n, nw, all);
     if (status >= 0)
         memcpy(mass, all, nw * sizeof *mass);
     moeg_release(all);

@@ -13,8 +13,4 @@
 moeg_status moeg_ray_mass(const char *function, const moeg_rays *rays, moeg_gap gap, size_t nw, const double *w,
                           const moeg_sampling *s, moeg_estimate *mass);
 
-/* The estimate of value j of a result: of lines drawn at random, or of one that is exact up to quadrature. MOEG_OK or
- * MOEG_EUNABLE (too few lines for an error bar). */
-moeg_status moeg_ray_estimate(const moeg_ray_result *result, size_t count, size_t j, double level, moeg_estimate *out);
-
 #endif

@@ -1,38 +1,23 @@
 /* The slope of the gap at tau = 0 and what is left of the gap, from one set of lines. */
 #include "limit/ray_gap.h"
 
-#include "base/error.h"
-#include "base/memory.h"
-#include "limit/line.h"
-
-#include <string.h>
-
-/* The slope of loss mixing where m is continuous. */
-static moeg_estimate no_slope(uint64_t lines, double level)
-{
-    moeg_estimate zero = moeg_line_estimate(0, 0, level);
-    zero.n = zero.contributing = lines;
-    return zero;
-}
+#include "limit/ray_estimate.h"
 
 /* Values from one set of lines: slope, rests. */
 static moeg_status at_once(const char *function, const moeg_ray_gap *c, const moeg_sampling *s, moeg_estimate *slope,
                            moeg_estimate *remainder)
 {
     moeg_ray_gap all = *c;
-    double *grid = moeg_ray_gap_extend(&all, 1);
-    if (grid == NULL)
-        return moeg_fail_memory(function);
     moeg_ray_result result;
-    moeg_status status = moeg_ray_gap_expect(function, &all, 0, &result);
-    moeg_release(grid);
+    moeg_status status = moeg_ray_gap_expect_together(function, &all, 1, &result);
     if (status < 0)
         return status;
     const size_t count = moeg_ray_gap_count(&all);
     moeg_ray_gap_put(&result, count, 0, 1, s->level, 1, slope, &status);
     for (size_t t = 0; t < c->ntau; t++)
         moeg_ray_gap_put(&result, count, 1 + t, moeg_ray_gap_scale(c, t), s->level, 1, &remainder[t], &status);
-    *slope = c->mixing == MOEG_MIX_LOSS && !c->risk->jumps ? no_slope(result.lines, s->level) : *slope;
+    if (c->mixing == MOEG_MIX_LOSS && !c->risk->jumps) /* where m is continuous there is none */
+        *slope = moeg_ray_zero(result.lines, s->level);
     moeg_ray_result_free(&result);
     return status;
 }
@@ -69,5 +54,9 @@ moeg_status moeg_ray_remainder(const char *function, const moeg_ray_risk *risk, 
                             .with_lead = 1,
                             .ntau = ntau,
                             .tau = tau};
-    return risk->rays.r == 2 ? by_parts(function, &c, s, slope, remainder) : at_once(function, &c, s, slope, remainder);
+    const moeg_status status =
+        risk->rays.r == 2 ? by_parts(function, &c, s, slope, remainder) : at_once(function, &c, s, slope, remainder);
+    moeg_ray_explain(function, status, s->n, 1, slope);
+    moeg_ray_explain(function, status, s->n, ntau, remainder);
+    return status;
 }

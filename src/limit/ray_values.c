@@ -4,27 +4,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/rounds.h"
-#include "limit/ray_mass.h"
+#include "limit/ray_estimate.h"
 
 #include <math.h>
-
-double *moeg_ray_gap_extend(moeg_ray_gap *c, int all_rest)
-{
-    double *tau = moeg_alloc(c->ntau + 1, sizeof *tau);
-    if (tau == NULL)
-        return NULL;
-    int small = 0;
-    for (size_t t = 0; t < c->ntau; t++) {
-        tau[t] = c->tau[t];
-        small = small || (tau[t] > 0 && tau[t] < moeg_ray_gap_small(c));
-    }
-    tau[c->ntau] = moeg_ray_gap_small(c);
-    c->with_control = c->risk->rays.r > 2;
-    c->with_felt = all_rest && c->risk->rays.r > 2 && small;
-    c->ntau += c->with_felt ? 1 : 0;
-    c->tau = tau;
-    return tau;
-}
 
 /* Takes slope_i times the last value, whose mean is 0, from value i. */
 static void subtract_control(size_t count, size_t i, double slope, moeg_ray_result *result)
@@ -73,13 +55,14 @@ static void correct_rests(const moeg_ray_gap *c, size_t first, const double *fel
         double *variance = &result->covariance[(first + t) * (count + 1)];
         *variance = fmax(*variance, result->covariance[reference * (count + 1)] * (c->tau[t] / c->tau[last]));
         result->freedom[first + t] = known ? result->freedom[reference] : 0;
+        result->seen[first + t] = result->seen[reference];
     }
 }
 
 void moeg_ray_gap_put(const moeg_ray_result *result, size_t count, size_t j, double unit, double level, int wanted,
                       moeg_estimate *out, moeg_status *status)
 {
-    const moeg_status one = moeg_ray_estimate(result, count, j, level, out);
+    const moeg_status one = moeg_ray_estimate(result, count, j, 0, level, out);
     out->value *= unit;
     out->std_error *= unit;
     out->quad_error *= unit;
@@ -169,5 +152,36 @@ moeg_status moeg_ray_gap_expect(const char *function, const moeg_ray_gap *c, dou
     if (status >= 0 && c->with_control)
         correct(c, self.felt, result);
     moeg_release(self.felt);
+    return status;
+}
+
+/* For moeg_ray_gap_expect_together(): returns the new grid, or NULL. */
+static double *extend(moeg_ray_gap *c, int all_rest)
+{
+    double *tau = moeg_alloc(c->ntau + 1, sizeof *tau);
+    if (tau == NULL)
+        return NULL;
+    int small = 0;
+    for (size_t t = 0; t < c->ntau; t++) {
+        tau[t] = c->tau[t];
+        small = small || (tau[t] > 0 && tau[t] < moeg_ray_gap_small(c));
+    }
+    tau[c->ntau] = moeg_ray_gap_small(c);
+    c->with_control = c->risk->rays.r > 2;
+    c->with_felt = all_rest && c->risk->rays.r > 2 && small;
+    c->ntau += c->with_felt ? 1 : 0;
+    c->tau = tau;
+    return tau;
+}
+
+moeg_status moeg_ray_gap_expect_together(const char *function, moeg_ray_gap *c, int all_rest, moeg_ray_result *result)
+{
+    const double *tau = c->tau;
+    double *grid = extend(c, all_rest);
+    if (grid == NULL)
+        return moeg_fail_memory(function);
+    const moeg_status status = moeg_ray_gap_expect(function, c, 0, result);
+    moeg_release(grid);
+    c->tau = tau;
     return status;
 }

@@ -7,12 +7,10 @@
 #include "limit/check.h"
 #include "limit/line.h"
 #include "limit/nodes.h"
+#include "limit/ray_estimate.h"
 #include "limit/ray_risk.h"
 #include "limit/risk_result.h"
 #include "model/model.h"
-
-#include <inttypes.h>
-#include <math.h>
 
 static moeg_status run_line(const char *function, const moeg_line_risk *risk, moeg_mixing mixing, size_t ntau,
                             const double *tau, double level, moeg_estimate *hard, moeg_estimate *soft,
@@ -64,14 +62,6 @@ static moeg_status run_lines(const char *function, const char *refusal, const mo
     return status;
 }
 
-static int any_unknown(size_t n, const moeg_estimate *e)
-{
-    for (size_t i = 0; e != NULL && i < n; i++)
-        if (isinf(e[i].std_error))
-            return 1;
-    return 0;
-}
-
 /* LINE by name, where more than one line is needed; `refusal` says why one is not enough. */
 static moeg_status run_rays(const char *function, const char *refusal, const moeg_moe *moe, const moeg_teacher *teacher,
                             const moeg_law *law, moeg_mixing mixing, size_t ntau, const double *tau,
@@ -87,10 +77,9 @@ static moeg_status run_rays(const char *function, const char *refusal, const moe
         status = run_lines(function, refusal, moe, teacher, law, mixing, ntau, tau, s, hard, soft, gap, gap_covariance);
     else
         status = moeg_ray_risk_curve(function, &risk, mixing, ntau, tau, s, hard, soft, gap, gap_covariance);
-    /* Else it is a tolerance that was not reached, which has been said. */
-    if (status == MOEG_EUNABLE &&
-        (any_unknown(hard != NULL, hard) || any_unknown(ntau, soft) || any_unknown(ntau, gap)))
-        moeg_fail(status, "%s: %" PRIu64 " lines are too few for an error bar", function, s->n);
+    moeg_ray_explain(function, status, s->n, hard != NULL, hard);
+    moeg_ray_explain(function, status, s->n, ntau, soft);
+    moeg_ray_explain(function, status, s->n, ntau, gap);
     moeg_ray_risk_free(&risk);
     return status;
 }

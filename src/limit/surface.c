@@ -5,7 +5,7 @@
 #include "limit/boundary_pairwise.h"
 #include "limit/check.h"
 #include "limit/line.h"
-#include "limit/ray_mass.h"
+#include "limit/ray_estimate.h"
 #include "limit/surface_points.h"
 #include "model/model.h"
 
@@ -48,11 +48,10 @@ static moeg_status read(const char *function, const moeg_surface *surface, const
 {
     moeg_status worst = status;
     for (size_t j = 0; j < surface->count; j++) {
-        const moeg_status one = moeg_ray_estimate(result, surface->count, j, s->level, &all[j]);
+        const moeg_status one = moeg_ray_estimate(result, surface->count, j, surface->q != NULL, s->level, &all[j]);
         worst = worst == MOEG_OK ? one : worst;
     }
-    if (worst == MOEG_EUNABLE)
-        moeg_fail(worst, "%s: %llu lines are too few for an error bar", function, (unsigned long long)s->n);
+    moeg_ray_explain(function, worst, s->n, surface->count, all);
     if (worst == MOEG_ECANCELED)
         moeg_fail(worst, "%s: canceled by the progress callback", function);
     return worst;

@@ -6,8 +6,9 @@
 #include "base/memory.h"
 #include "limit/check.h"
 #include "limit/line.h"
-#include "limit/ray_mass.h"
+#include "limit/ray_estimate.h"
 #include "limit/surface_sets.h"
+#include "line/sampler.h"
 #include "model/model.h"
 
 #include <float.h>
@@ -84,10 +85,10 @@ static moeg_status sample(const char *function, const context *c, const moeg_sam
         return status;
     status = moeg_lines_expect(function, &source, s, &result);
     if (status >= 0) {
-        const moeg_status one = moeg_ray_estimate(&result, 1, 0, s->level, constant);
+        const moeg_status one = moeg_ray_estimate(&result, 1, 0, 1, s->level, constant);
         constant->lo = fmax(constant->lo, 0);
-        if (status == MOEG_OK && one == MOEG_EUNABLE)
-            status = moeg_fail(one, "%s: %llu lines are too few for an error bar", function, (unsigned long long)s->n);
+        status = status == MOEG_OK ? one : status;
+        moeg_ray_explain(function, status, s->n, 1, constant);
         if (status == MOEG_ECANCELED)
             moeg_fail(status, "%s: canceled by the progress callback", function);
     }

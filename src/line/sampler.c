@@ -1,7 +1,5 @@
 #include "line/sampler.h"
 
-#include <moegeom/estimate.h>
-
 #include "base/error.h"
 #include "base/kernel.h"
 #include "base/memory.h"
@@ -15,29 +13,6 @@
 /* Pairs of lines of a stratum that the pilot looks at, and the share of pairs that goes to all strata alike. */
 enum { PILOT = 32 };
 static const double FLOOR_SHARE = 0.1;
-
-moeg_status moeg_ray_result_init(const char *function, size_t count, moeg_ray_result *result)
-{
-    *result = (moeg_ray_result){
-        .value = moeg_alloc_zero(count, sizeof(double)),
-        .error = moeg_alloc_zero(count, sizeof(double)),
-        .covariance = moeg_alloc_zero(count, count * sizeof(double)),
-        .freedom = moeg_alloc_zero(count, sizeof(double)),
-    };
-    if (result->value != NULL && result->error != NULL && result->covariance != NULL && result->freedom != NULL)
-        return MOEG_OK;
-    moeg_ray_result_free(result);
-    return moeg_fail_memory(function);
-}
-
-void moeg_ray_result_free(moeg_ray_result *result)
-{
-    moeg_release(result->value);
-    moeg_release(result->error);
-    moeg_release(result->covariance);
-    moeg_release(result->freedom);
-    *result = (moeg_ray_result){0};
-}
 
 /* r = 1: crossings do not depend on the line. */
 static moeg_status single_line(const char *function, const moeg_rays *rays, const moeg_ray_quantity *quantity,
@@ -62,19 +37,13 @@ static moeg_status single_line(const char *function, const moeg_rays *rays, cons
 }
 
 /* Sampling: units are antithetic pairs of lines, u and -u, whose means vary less than those of two lines do, for
- * crossings are affine in u. A block belongs to one stratum. State, for each stratum: the covariance of the values of
- * its pairs, the sums of their errors. */
+ * crossings are affine in u. A block belongs to one stratum. The state is a tally (tally.h) for each stratum. */
 typedef struct plan {
     const moeg_line_source *source;
     uint64_t seed, block, blocks;
     size_t strata, state; /* of one stratum */
     uint32_t *stratum;    /* (blocks) */
 } plan;
-
-static size_t state_size(size_t count)
-{
-    return moeg_covariance_size(count) + count;
-}
 
 /* From u (r x half) to u and -u, (r x 2 half), in place. */
 static void mirror(size_t r, size_t half, double *u)
@@ -91,7 +60,7 @@ static void mirror(size_t r, size_t half, double *u)
 static moeg_status add_pairs(const moeg_line_source *source, size_t k, uint64_t seed, uint32_t stream, uint64_t first,
                              size_t n, double *memory, double *state)
 {
-    const size_t half = moeg_round_lanes(n), stride = 2 * half, count = source->count;
+    const size_t half = moeg_round_lanes(n), stride = 2 * half;
     moeg_line_draw b = {.first = first, .n = n, .stride = stride, .base = memory};
     source->place(source->self, k, &b);
     moeg_kernel_normals(seed, stream, first, source->drawn, half, b.u);
@@ -99,14 +68,7 @@ static moeg_status add_pairs(const moeg_line_source *source, size_t k, uint64_t 
     const moeg_status status = source->evaluate(source->self, k, &b);
     if (status != MOEG_OK)
         return status;
-    double *errors = state + moeg_covariance_size(count);
-    for (size_t j = 0; j < count; j++)
-        for (size_t i = 0; i < n; i++) {
-            double *value = b.values + j * stride + i;
-            *value = (*value + value[half]) / 2;
-            errors[j] += (b.errors[j * stride + i] + b.errors[j * stride + half + i]) / 2;
-        }
-    if (moeg_covariance_add(count, n, stride, b.values, state) != MOEG_OK)
+    if (moeg_tally_add(source->count, n, stride, b.values, b.errors, state) != MOEG_OK)
         return moeg_fail(MOEG_ERANGE, "line: a value of the lines from %llu on overflows",
                          2 * (unsigned long long)first);
     return MOEG_OK;
@@ -122,12 +84,8 @@ static moeg_status block(const void *context, uint64_t first, uint64_t count, vo
 static void merge(const void *context, const double *right, double *left)
 {
     const plan *p = context;
-    const size_t count = p->source->count, covariance = moeg_covariance_size(count);
-    for (size_t k = 0; k < p->strata; k++) {
-        moeg_covariance_merge(count, right + k * p->state, left + k * p->state);
-        for (size_t j = covariance; j < p->state; j++)
-            left[k * p->state + j] += right[k * p->state + j];
-    }
+    for (size_t k = 0; k < p->strata; k++)
+        moeg_tally_merge(p->source->count, right + k * p->state, left + k * p->state);
 }
 
 /* How much a stratum's values vary by its pilot, each beside the size of the sum over strata that it is a part of: the
@@ -198,31 +156,6 @@ static uint64_t choose_block(uint64_t n, size_t strata)
     return size;
 }
 
-/* Sums over strata of means, of the covariances of means, and of errors; lines of a stratum that none reached, in a
- * canceled run, leave no number. */
-static void read_state(const plan *p, const double *states, moeg_ray_result *result)
-{
-    const size_t count = p->source->count;
-    for (size_t k = 0; k < p->strata; k++) {
-        const double *state = states + k * p->state, *M2 = state + 1 + count, n = state[0];
-        result->lines += 2 * (uint64_t)n;
-        for (size_t i = 0; i < count; i++) {
-            result->value[i] += n > 0 ? state[1 + i] : NAN;
-            result->error[i] += state[moeg_covariance_size(count) + i] / n;
-            for (size_t j = 0; j <= i; j++)
-                result->covariance[i * count + j] += M2[i * (i + 1) / 2 + j] / (n - 1) / n;
-            const double part = M2[i * (i + 3) / 2] / (n - 1) / n;
-            result->freedom[i] += part * part / (n - 1);
-        }
-    }
-    for (size_t i = 0; i < count; i++) {
-        const double variance = result->covariance[i * count + i];
-        result->freedom[i] = variance > 0 ? variance * variance / result->freedom[i] : (double)(result->lines / 2) - 1;
-        for (size_t j = 0; j < i; j++)
-            result->covariance[j * count + i] = result->covariance[i * count + j];
-    }
-}
-
 /* Where results of rounds are read to. */
 typedef struct reading {
     const plan *plan;
@@ -239,9 +172,10 @@ static moeg_status read_partial(const reading *r, const moeg_job *job, const moe
     memset(r->result->error, 0, size);
     memset(r->result->freedom, 0, size);
     memset(r->result->covariance, 0, count * size);
+    memset(r->result->contributing, 0, count * sizeof(uint64_t));
     const moeg_status status = moeg_partial_state(job, partial, r->state);
     if (status == MOEG_OK)
-        read_state(r->plan, r->state, r->result);
+        moeg_tally_read(r->plan->strata, count, r->state, r->result);
     return status;
 }
 
@@ -293,7 +227,7 @@ moeg_status moeg_lines_expect(const char *function, const moeg_line_source *sour
     if (pairs < 2 * strata)
         return moeg_fail(MOEG_EINVAL, "%s: n must be at least 4 lines for each of %zu strata, got %llu", function,
                          strata, (unsigned long long)s->n);
-    plan p = {.source = source, .seed = s->seed, .strata = strata, .state = state_size(source->count)};
+    plan p = {.source = source, .seed = s->seed, .strata = strata, .state = moeg_tally_size(source->count)};
     p.block = choose_block(pairs, strata);
     p.blocks = (pairs + p.block - 1) / p.block;
     const size_t widest = 2 * moeg_round_lanes(p.block > PILOT ? p.block : PILOT);

@@ -7,6 +7,7 @@
 #include "line/frame.h"
 #include "line/ray.h"
 #include "line/strata.h"
+#include "line/tally.h"
 
 #include <moegeom/job.h>
 #include <moegeom/options.h>
@@ -33,14 +34,6 @@ typedef struct moeg_line_block {
     size_t stride;
     double *u, *alpha; /* (r + extra), (K) */
 } moeg_line_block;
-
-/* What came out: of `count` values. Lines 1 and covariance 0 where no line was drawn at random. */
-typedef struct moeg_ray_result {
-    uint64_t lines;
-    double *value, *error; /* (count): expectations, and the means of the quadrature errors */
-    double *covariance;    /* (count x count), of the values as estimates */
-    double *freedom;       /* (count): degrees of freedom of each variance (Welch and Satterthwaite) */
-} moeg_ray_result;
 
 /* What is averaged: integrals over the ray of a line, and over whole lines. */
 typedef struct moeg_ray_quantity {
@@ -85,10 +78,6 @@ void moeg_rays_free(moeg_rays *rays);
  * done); MOEG_EINVAL (n too small), MOEG_ENOMEM. To be freed with moeg_ray_result_free(). */
 moeg_status moeg_rays_expect(const char *function, const moeg_rays *rays, const moeg_ray_quantity *quantity,
                              const moeg_sampling *s, moeg_ray_result *result);
-
-/* Room for `count` values, zeroed. MOEG_ENOMEM. */
-moeg_status moeg_ray_result_init(const char *function, size_t count, moeg_ray_result *result);
-void moeg_ray_result_free(moeg_ray_result *result);
 
 /* Lines of one stratum: n antithetic pairs, u_i and u_{stride/2 + i}, i < n, the others of `stride` like them but not
  * wanted. `first` is the number of the first pair. */

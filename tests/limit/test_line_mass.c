@@ -183,6 +183,54 @@ static void rare_masses_are_no_zeros(void **state)
         assert_true(isinf(mass[j].std_error) && mass[j].lo == 0 && mass[j].hi == 1);
     assert_true(mass[2].value > 20 * mass[2].std_error && mass[2].lo > 0 && mass[2].hi < 1);
     assert_true(mass[3].value == 0 && mass[3].hi == 0 && mass[3].std_error == 0);
+    assert_true(mass[0].contributing == 0 && mass[1].contributing < 100 && mass[3].contributing == 16384);
+    moeg_router_free(router);
+    moeg_law_free(law);
+}
+
+/* No five logits come within 1e-4 in three dimensions: 0 is certain. Four do. */
+static void more_than_can_tie_have_no_mass(void **state)
+{
+    (void)state;
+    static const double W[6 * 3] = {1,   0.2, -0.4, -0.7, 0.9,  0.3,  -0.3, -1.1, 0.5,
+                                    0.1, 0.3, -1.2, 0.02, 0.06, -0.1, 1,    -1,   1};
+    static const double b[6] = {0.1, -0.2, 0.05, 0.3, 0.6, 0.1}, w = 1e-4;
+    moeg_router *router;
+    moeg_law *law;
+    moeg_estimate mass;
+    moeg_sampling s = moeg_sampling_default();
+    s.method = MOEG_METHOD_LINE;
+    assert_ok(moeg_router_affine_create(&router, 6, 3, W, b));
+    assert_ok(moeg_law_gaussian_create(&law, 3, NULL, NULL));
+    assert_ok(moeg_boundary_gap_mass(router, moeg_gap_order(4), law, 1, &w, &s, &mass));
+    assert_true(mass.value == 0 && mass.hi == 0 && mass.contributing == s.n);
+    assert_status(moeg_boundary_gap_mass(router, moeg_gap_order(3), law, 1, &w, &s, &mass), MOEG_EUNABLE, "too few");
+    assert_true(mass.hi == 1 && mass.contributing < 30);
+    moeg_router_free(router);
+    moeg_law_free(law);
+}
+
+/* Lines pass within w of a tie of three with a probability of the order of w; all meet ties of two. */
+static void contributing_lines_are_those_that_meet_the_event(void **state)
+{
+    (void)state;
+    moeg_router *router;
+    moeg_law *law;
+    moeg_estimate three[3], two;
+    const double w[3] = {0.01, 0.02, 0.04};
+    moeg_sampling s = moeg_sampling_default();
+    make(3, &router, &law);
+    s.method = MOEG_METHOD_LINE;
+    s.n = 1 << 16;
+    assert_true(moeg_boundary_gap_mass(router, (moeg_gap){1, 3}, law, 3, w, &s, three) >= 0);
+    assert_ok(moeg_boundary_gap_mass(router, moeg_gap_margin(), law, 1, w, &s, &two));
+    assert_int_equal(two.contributing, s.n);
+    for (int j = 0; j < 2; j++) {
+        /* The second count holds the first: what it has more is as many again. */
+        const double count = (double)three[j].contributing, more = (double)three[j + 1].contributing - count;
+        assert_true(count > 100 && count < (double)(s.n / 16));
+        assert_near(more, count, 4.5 * sqrt(2 * count) + w[j] * count);
+    }
     moeg_router_free(router);
     moeg_law_free(law);
 }
@@ -227,6 +275,8 @@ int main(void)
         cmocka_unit_test(every_gap_agrees_with_sampling),
         cmocka_unit_test(cells_without_a_star_are_seen),
         cmocka_unit_test(rare_masses_are_no_zeros),
+        cmocka_unit_test(more_than_can_tie_have_no_mass),
+        cmocka_unit_test(contributing_lines_are_those_that_meet_the_event),
         cmocka_unit_test(wide_widths_take_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

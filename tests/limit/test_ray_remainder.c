@@ -207,6 +207,11 @@ static void errors(void **state)
     s.n = 15;
     assert_status(moeg_leading_remainder(p.moe, p.teacher, p.law, MOEG_MIX_LOSS, 1, &tau, &s, &slope, &rest),
                   MOEG_EINVAL, "n must be at least");
+    moeg_estimate few;
+    s.n = 16;
+    assert_status(moeg_leading_slope(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, &s, &few), MOEG_EUNABLE,
+                  "leading_slope: 16 lines are too few for an error bar");
+    assert_true(isinf(few.std_error));
     moeg_teacher *soft;
     assert_ok(moeg_teacher_moe_create(&soft, p.moe, 0.1));
     assert_status(moeg_leading_slope(p.moe, soft, p.law, MOEG_MIX_LOSS, &s, &slope), MOEG_EUNSUPPORTED,

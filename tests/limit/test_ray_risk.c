@@ -163,16 +163,25 @@ static void too_few_lines_say_so(void **state)
     struct problem p;
     tetrahedron(&p);
     moeg_sampling s = moeg_sampling_default();
-    moeg_estimate gap;
-    const double tau = 0.1;
+    moeg_estimate gap[3];
+    double covariance[9];
+    const double tau[3] = {0.1, 0, 0.3};
     s.method = MOEG_METHOD_LINE;
     s.n = 15;
-    assert_status(moeg_risk_gap(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 1, &tau, &s, &gap), MOEG_EINVAL,
+    assert_status(moeg_risk_gap(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 1, tau, &s, gap), MOEG_EINVAL,
                   "risk_gap: n must be at least 4 lines for each of 4 strata, got 15");
     s.n = 16;
-    assert_status(moeg_risk_gap(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 1, &tau, &s, &gap), MOEG_EUNABLE,
+    assert_status(moeg_risk_gap(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 1, tau, &s, gap), MOEG_EUNABLE,
                   "risk_gap: 16 lines are too few for an error bar");
-    assert_true(isinf(gap.std_error) && isfinite(gap.value));
+    assert_true(isinf(gap[0].std_error) && isfinite(gap[0].value) && gap[0].contributing == 16);
+    assert_status(moeg_risk_curve(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 3, tau, &s, NULL, NULL, gap, covariance),
+                  MOEG_EUNABLE, "risk_curve: 16 lines are too few for an error bar");
+    assert_true(gap[1].value == 0 && gap[1].std_error == 0 && isinf(gap[2].std_error));
+    for (int t = 0; t < 3; t++)
+        for (int v = 0; v < 3; v++) {
+            const double got = covariance[3 * t + v];
+            assert_true(t == 1 || v == 1 ? got == 0 : t == v ? got == INFINITY : isnan(got));
+        }
     problem_free(&p);
 }
 

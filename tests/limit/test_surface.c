@@ -272,6 +272,39 @@ static void error_bars_are_right(void **state)
     }
 }
 
+/* q = {1 far out, 1 near the origin, 1e-165 y^2}: of too few lines, of enough, of such as leave no variance. */
+static int seldom(size_t n, const double *x, const size_t *i, const size_t *j, double *q, void *user)
+{
+    (void)i;
+    (void)j;
+    (void)user;
+    for (size_t p = 0; p < n; p++) {
+        q[3 * p] = x[3 * p] > 9;
+        q[3 * p + 1] = fabs(x[3 * p]) < 0.5;
+        q[3 * p + 2] = 1e-165 * x[3 * p] * x[3 * p];
+    }
+    return 0;
+}
+
+static void what_lines_may_have_missed_is_no_zero(void **state)
+{
+    (void)state;
+    struct setup p;
+    moeg_estimate got[3], slope;
+    moeg_sampling s = moeg_sampling_default();
+    make(1, &p);
+    assert_status(moeg_surface_integral(p.router, 1, p.law, 3, seldom, NULL, &s, got), MOEG_EUNABLE,
+                  "surface_integral: 16384 lines are too few for an error bar");
+    assert_true(got[0].value == 0 && got[0].contributing == 0 && got[0].hi == INFINITY && isinf(got[0].std_error));
+    assert_true(got[1].std_error < 0.05 * got[1].value && got[1].contributing > 1000 && got[1].contributing < s.n);
+    assert_true(got[2].value > 0 && got[2].lo == -INFINITY && isinf(got[2].std_error));
+    assert_ok(moeg_surface_slope(p.router, 1, p.law, &s, &slope));
+    /* Rays meet an interface each; lines may miss the cell that is bounded. */
+    assert_true(slope.contributing > s.n / 2 && slope.contributing < s.n);
+    moeg_router_free(p.router);
+    moeg_law_free(p.law);
+}
+
 static moeg_status everything(void *user)
 {
     struct setup *p = user;
@@ -303,6 +336,7 @@ int main(void)
         cmocka_unit_test(two_experts_have_a_closed_form),
         cmocka_unit_test(what_cannot_be_had_says_so),
         cmocka_unit_test(error_bars_are_right),
+        cmocka_unit_test(what_lines_may_have_missed_is_no_zero),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

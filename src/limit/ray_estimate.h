@@ -1,0 +1,28 @@
+/* Estimates from what lines say (line/sampler.h). */
+#ifndef MOEG_LIMIT_RAY_ESTIMATE_H
+#define MOEG_LIMIT_RAY_ESTIMATE_H
+
+#include "line/tally.h"
+
+#include <moegeom/estimate.h>
+
+/* The estimate of value j of a result of `count`: of lines drawn at random, or of one that is exact up to quadrature.
+ * Its error bar is unknown if fewer than MOEG_ENOUGH_UNITS lines contribute, or if the mean of |value| is not known to
+ * 1/sqrt(MOEG_ENOUGH_UNITS) of itself: then a few lines carry it. If none contributes, the value is 0 whatever the line
+ * and all count, unless it is `rare`: then lines may have missed what there is. MOEG_OK or MOEG_EUNABLE (the error bar
+ * is unknown). */
+moeg_status moeg_ray_estimate(const moeg_ray_result *result, size_t count, size_t j, int rare, double level,
+                              moeg_estimate *out);
+
+/* 0 whatever the line. */
+moeg_estimate moeg_ray_zero(uint64_t lines, double level);
+
+/* The covariance `value` of two estimates of a curve, which may be one and the same: where an error bar is infinite it
+ * is unknown, infinity if they are the same and else NaN, but 0 beside an estimate without error. */
+double moeg_ray_covariance(const moeg_estimate *a, const moeg_estimate *b, double value);
+
+/* Says, of n estimates (or NULL) of a run that ended with `status`, that `lines` are too few, where that is what is
+ * wrong: else it is a tolerance that was not reached, which has been said. */
+void moeg_ray_explain(const char *function, moeg_status status, uint64_t lines, size_t n, const moeg_estimate *all);
+
+#endif
