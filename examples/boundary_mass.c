@@ -30,7 +30,7 @@ static setting read_setting(int argc, char **argv)
          "in place of these experts: affine router, .npy or headerless .csv, a row for each, weights then bias", NULL},
         {"mean", OPTION_TEXT, &o.routed.mean, "FILE", "of the Gaussian law under the router, d numbers (0)", NULL},
         {"cov", OPTION_TEXT, &o.routed.cov, "FILE", "its covariance, d x d numbers (the identity)", NULL},
-        {"K", OPTION_COUNT, &o.routed.K, "K", "in place of a file: experts of a router drawn by the seed (8)", NULL},
+        {"K", OPTION_EXPERTS, &o.routed.K, "K", "in place of a file: experts of a router drawn by the seed (8)", NULL},
         {"d", OPTION_COUNT, &o.routed.d, "D", "its dimension; its entries are N(0, 1/d) (32)", NULL},
         {"w", OPTION_GRID, &o.w, "LO:HI:COUNT", "widths, a geometric grid (1e-6:10:29; of a router 1e-12:1:25)", NULL},
         {"method", OPTION_METHOD, &o.s.method, "METHOD",
@@ -53,16 +53,14 @@ static setting read_setting(int argc, char **argv)
                  options);
     if (o.k_given && o.r_given)
         die("--k, --r: expected at most one of them, got both");
-    const int own = routed_asked(&o.routed);
-    if ((o.k_given || o.r_given) && !own && o.s.method == MOEG_METHOD_LINE)
+    const char *own = routed_asked(&o.routed);
+    if ((o.k_given || o.r_given) && own == NULL && o.s.method == MOEG_METHOD_LINE)
         die("--method: expected auto or mc with --k or --r, got \"line\": only two experts have a closed form");
     if (o.w.count == 0)
-        o.w = own ? (grid){1e-12, 1, o.quick ? 13 : 25} : (grid){1e-6, 10, o.quick ? 15 : 29};
+        o.w = own != NULL ? (grid){1e-12, 1, o.quick ? 13 : 25} : (grid){1e-6, 10, o.quick ? 15 : 29};
     if (!o.n_given)
-        o.s.n = own ? (o.quick ? 1 << 13 : 1 << 16) : (o.quick ? 1 << 17 : 1 << 20);
-    plot_require(o.plot);
-    output_distinct("csv", o.csv, "plot", o.plot);
-    routed_distinct(&o.routed, o.csv, o.plot);
+        o.s.n = own != NULL ? (o.quick ? 1 << 13 : 1 << 16) : (o.quick ? 1 << 17 : 1 << 20);
+    routed_outputs(&o.routed, o.csv, o.plot);
     return o;
 }
 
@@ -139,6 +137,7 @@ static int measure_routed(const setting *o)
                                       : moeg_gap_margin();
     routed_curve c = routed_mass(&r, gap, o->r_given ? (int)o->r : 1, o->w, &o->s);
     const int status = routed_report(&r, &c, &o->s, o->csv, o->plot);
+    routed_curve_free(&c);
     routed_free(&r);
     return status;
 }
@@ -146,7 +145,7 @@ static int measure_routed(const setting *o)
 int main(int argc, char **argv)
 {
     const setting o = read_setting(argc, argv);
-    if (routed_asked(&o.routed))
+    if (routed_asked(&o.routed) != NULL)
         return measure_routed(&o);
     FILE *out = report_stream(o.csv);
     const nearties_problem problem = o.k_given   ? nearties_five_top(o.k)

@@ -55,7 +55,7 @@ static cooling_options read_setting(int argc, char **argv)
          NULL},
         {"router", OPTION_TEXT, &o.router, "FILE",
          "affine router, .npy or headerless .csv: a row for each expert, weights then bias", NULL},
-        {"centroids", OPTION_COUNT, &o.centroids, "K", "in place of a router: the K centroids of k-means", NULL},
+        {"centroids", OPTION_EXPERTS, &o.centroids, "K", "in place of a router: the K centroids of k-means", NULL},
         {"seed", OPTION_SEED, &o.data.seed, "SEED", "seed of k-means and of the rows held out (1)", &seed_given},
         {"log", OPTION_TEXT, &o.data.logs, "COL,COL", "take logarithms of these columns", NULL},
         {"standardize", OPTION_FLAG, &o.data.standardize, NULL, "scale features to mean 0, population variance 1",
@@ -82,20 +82,14 @@ static cooling_options read_setting(int argc, char **argv)
         die("--target: expected the name of a column, or none, got nothing");
     if ((o.router == NULL) == (o.centroids == 0))
         die("--router, --centroids: expected one of them, got %s", o.router != NULL ? "both" : "neither");
-    if (o.router == NULL && o.centroids < 2)
-        die("--centroids: expected at least 2, got %llu", (unsigned long long)o.centroids);
     if (o.router != NULL && o.data.holdout == 0 && seed_given)
         die("--seed: expected with --centroids or --holdout only, got it with --router");
     if (strcmp(o.data.target, "none") == 0)
         o.data.target = NULL;
     if (o.data.target == NULL && o.tau.count > 0)
         die("--tau: expected with a target only, got it with --target none");
-    plot_require(o.plot);
-    output_distinct("csv", o.csv, "data", o.data.path);
-    output_distinct("csv", o.csv, "router", o.router);
-    output_distinct("csv", o.csv, "plot", o.plot);
-    output_distinct("plot", o.plot, "data", o.data.path);
-    output_distinct("plot", o.plot, "router", o.router);
+    const input inputs[] = {{"data", o.data.path}, {"router", o.router}};
+    outputs_require(o.csv, o.plot, 2, inputs);
     return o;
 }
 

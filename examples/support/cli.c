@@ -3,13 +3,12 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_OPTIONS = 32, MOST_POINTS = 10000 };
+enum { MOST_POINTS = 10000 };
 
 static void refuse(const char *name, const char *expected, const char *text)
 {
@@ -28,15 +27,15 @@ static int parse_digits(const char *text, uint64_t *value)
     return 1;
 }
 
-static int parse_count(const char *text, uint64_t *value)
+static int parse_count(const char *text, uint64_t least, uint64_t *value)
 {
     double number;
     if (parse_digits(text, value))
-        return *value >= 1;
+        return *value >= least;
     if (moeg_parse_double(text, &number) != MOEG_OK || !(number >= 1 && number <= 0x1p53) || number != floor(number))
         return 0;
     *value = (uint64_t)number;
-    return 1;
+    return *value >= least;
 }
 
 /* LO:HI:COUNT; the range is that of the temperatures the library takes. */
@@ -101,8 +100,12 @@ static void set_option(const option_spec *option, const char *text)
             refuse(option->name, "auto, mc or line", text);
         break;
     case OPTION_COUNT:
-        if (!parse_count(text, option->value))
+        if (!parse_count(text, 1, option->value))
             refuse(option->name, "a whole number, at least 1", text);
+        break;
+    case OPTION_EXPERTS:
+        if (!parse_count(text, 2, option->value))
+            refuse(option->name, "a whole number, at least 2", text);
         break;
     case OPTION_SHARE:
         if (moeg_parse_double(text, &share) != MOEG_OK || !(share > 0 && share < 1))
@@ -160,35 +163,43 @@ static void require_standard_streams(void)
         die("cannot have standard output closed at the end");
 }
 
+/* The option that is called --name=value or --name in full: no beginnings of names, whose meaning a new option would
+ * change. NULL if there is none. */
+static const option_spec *find_option(const option_spec *options, const char *name, size_t length)
+{
+    for (; options->name != NULL; options++)
+        if (strlen(options->name) == length && strncmp(options->name, name, length) == 0)
+            return options;
+    return NULL;
+}
+
 void read_options(int argc, char **argv, const char *summary, const option_spec *options)
 {
-    struct option known[MOST_OPTIONS] = {{NULL, 0, NULL, 0}};
-    int count = 0;
     require_standard_streams();
-    for (; options[count].name != NULL && count < MOST_OPTIONS - 2; count++)
-        known[count] = (struct option){.name = options[count].name,
-                                       .has_arg = options[count].kind == OPTION_FLAG ? no_argument : required_argument,
-                                       .val = 256 + count};
-    known[count] = (struct option){.name = "help", .val = 'h'};
-    opterr = 0;
-    for (int found; (found = getopt_long(argc, argv, ":h", known, NULL)) != -1;) {
-        if (found == 'h') {
+    for (int i = 1; i < argc; i++) {
+        const char *word = argv[i], *name = word + 2;
+        if (word[0] != '-' || word[1] == '\0' || strcmp(word, "--") == 0)
+            die("unexpected argument \"%s\": expected options only, see --help", word);
+        if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0) {
             print_help(argv[0], summary, options);
             exit(EXIT_SUCCESS);
         }
-        if (found == ':')
-            die("--%s: expected %s after it, got nothing", options[optopt - 256].name, options[optopt - 256].argument);
-        if (found == '?' && (optopt >= 256 || optopt == 'h'))
-            die("--%s: expected no value, got \"%s\"", optopt == 'h' ? "help" : known[optopt - 256].name,
-                argv[optind - 1]);
-        if (found == '?' && optopt != 0)
-            die("unknown option \"-%c\": expected one of those that --help lists", optopt);
-        if (found == '?')
-            die("unknown option \"%s\": expected one of those that --help lists", argv[optind - 1]);
-        set_option(&options[found - 256], optarg);
+        const size_t length = word[1] == '-' ? strcspn(name, "=") : 0;
+        const option_spec *option = find_option(options, name, length);
+        const int help = strncmp(word, "--help=", 7) == 0, value = length > 0 && name[length] == '=';
+        if (option == NULL && !help)
+            die("unknown option \"%s\": expected one of those that --help lists", word);
+        if (help || (option->kind == OPTION_FLAG && value))
+            die("--%.*s: expected no value, got \"%s\"", (int)length, name, word);
+        if (option->kind == OPTION_FLAG)
+            set_option(option, "");
+        else if (value)
+            set_option(option, name + length + 1);
+        else if (++i < argc)
+            set_option(option, argv[i]);
+        else
+            die("--%s: expected %s after it, got nothing", option->name, option->argument);
     }
-    if (optind < argc)
-        die("unexpected argument \"%s\": expected options only, see --help", argv[optind]);
 }
 
 double *grid_values(grid g)

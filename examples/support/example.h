@@ -12,7 +12,7 @@ enum { EXIT_DISAGREES = 1, EXIT_CANNOT = 2 };
 
 /* die.c */
 
-/* Prints "program: sentence" to standard error and exits with EXIT_CANNOT. */
+/* Prints "error: sentence" to standard error and exits with EXIT_CANNOT. */
 #if defined(__GNUC__)
 __attribute__((noreturn, format(printf, 1, 2)))
 #endif
@@ -42,6 +42,7 @@ typedef enum option_kind {
     OPTION_GRID,    /* grid: LO:HI:COUNT */
     OPTION_METHOD,  /* moeg_method */
     OPTION_COUNT,   /* uint64_t, at least 1; 1e6 is a number too */
+    OPTION_EXPERTS, /* the same, at least 2 */
     OPTION_SHARE,   /* double, above 0 and below 1 */
     OPTION_SEED,    /* uint64_t */
     OPTION_THREADS, /* int, at least 0 */
@@ -56,9 +57,10 @@ typedef struct option_spec {
     int *given; /* set to 1 if the option is there; may be NULL */
 } option_spec;
 
-/* Reads the command line into the options' values; the list ends with a name of NULL. Anything that does not fit ends
- * the program with one sentence; --help prints the summary and the options and exits with 0. From here on the program
- * ends with EXIT_CANNOT and a sentence if its standard output is lost, whatever status it returns. */
+/* Reads the command line into the options' values; the list ends with a name of NULL. Names are those of the list in
+ * full. Anything that does not fit ends the program with one sentence; --help prints the summary and the options and
+ * exits with 0. From here on the program ends with EXIT_CANNOT and a sentence if its standard output is lost, whatever
+ * status it returns. */
 void read_options(int argc, char **argv, const char *summary, const option_spec *options);
 
 /* The values of a grid, to be freed. */
@@ -77,8 +79,14 @@ typedef struct output {
     char *target, *temporary; /* NULL: `path` itself */
 } output;
 
-/* Fails if both are there and the same regular file: asked before the work begins. NULLs are fine. */
-void output_distinct(const char *option, const char *path, const char *other_option, const char *other);
+/* A file that an option named to be read; path NULL: none. */
+typedef struct input {
+    const char *option, *path;
+} input;
+
+/* Asked before the work begins: fails if --csv or --plot (NULL: not given) is one of the `count` inputs or the other,
+ * or cannot be written, or if the plot does not end in .svg or there is no gnuplot. Leaves all files as they are. */
+void outputs_require(const char *csv, const char *svg, size_t count, const input *inputs);
 
 output output_open(const char *path);
 
@@ -112,7 +120,7 @@ void table_free(table *t);
 
 /* plot.c */
 
-/* Fails unless the path ends in .svg and gnuplot is there: asked before the work begins. NULL is fine. */
+/* Fails unless the path ends in .svg and gnuplot is there. */
 void plot_require(const char *path);
 
 /* A gnuplot that draws into an SVG file: write commands to its file. */

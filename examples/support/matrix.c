@@ -32,28 +32,50 @@ void matrix_free(matrix *m)
     free(m->values);
 }
 
-matrix matrix_read(const char *option, const char *path)
+/* An array of one dimension is a row, where those are taken. */
+static matrix read_npy(const char *option, const char *path, size_t least_dims)
+{
+    moeg_array array;
+    if (moeg_npy_read(path, &array) != MOEG_OK)
+        die("--%s: %s", option, moeg_last_error());
+    if (array.dims < least_dims || array.dims > 2 || array.size == 0)
+        die("--%s: expected %s in \"%s\", got an array of %zu dimensions and %zu values", option,
+            least_dims == 1 ? "a vector" : "a matrix with rows and columns", path, array.dims, array.size);
+    const size_t rows = array.dims == 1 ? 1 : array.shape[0];
+    matrix m = copy_matrix(rows, array.shape[array.dims - 1], array.values, NULL);
+    moeg_array_free(&array);
+    return m;
+}
+
+static matrix read_csv(const char *option, const char *path)
+{
+    moeg_table csv;
+    if (moeg_csv_read(path, &csv) != MOEG_OK)
+        die("--%s: %s", option, moeg_last_error());
+    matrix m = copy_matrix(csv.rows, csv.cols, csv.values, csv.names);
+    moeg_table_free(&csv);
+    return m;
+}
+
+static int is_npy(const char *path)
 {
     const size_t length = strlen(path);
-    matrix m;
-    if (length >= 4 && strcmp(path + length - 4, ".npy") == 0) {
-        moeg_array array;
-        if (moeg_npy_read(path, &array) != MOEG_OK)
-            die("--%s: %s", option, moeg_last_error());
-        if (array.dims != 2 || array.size == 0)
-            die("--%s: expected a matrix with rows and columns in \"%s\", got an array of %zu dimensions and %zu "
-                "values",
-                option, path, array.dims, array.size);
-        m = copy_matrix(array.shape[0], array.shape[1], array.values, NULL);
-        moeg_array_free(&array);
-    } else {
-        moeg_table csv;
-        if (moeg_csv_read(path, &csv) != MOEG_OK)
-            die("--%s: %s", option, moeg_last_error());
-        m = copy_matrix(csv.rows, csv.cols, csv.values, csv.names);
-        moeg_table_free(&csv);
-    }
-    return m;
+    return length >= 4 && strcmp(path + length - 4, ".npy") == 0;
+}
+
+matrix matrix_read(const char *option, const char *path)
+{
+    return is_npy(path) ? read_npy(option, path, 2) : read_csv(option, path);
+}
+
+matrix matrix_read_vector(const char *option, const char *path)
+{
+    matrix m = is_npy(path) ? read_npy(option, path, 1) : read_csv(option, path);
+    if (m.cols != 1 || m.rows == 1 || m.named)
+        return m;
+    matrix row = copy_matrix(1, m.rows, m.values, NULL);
+    matrix_free(&m);
+    return row;
 }
 
 void matrix_require_finite(const matrix *m, const char *option, const char *path)

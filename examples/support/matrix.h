@@ -14,6 +14,10 @@ typedef struct matrix {
 
 /* Reads the file of an option; columns without names are called c0, c1, …. What does not fit ends the program. */
 matrix matrix_read(const char *option, const char *path);
+
+/* The same as a single row: of a .npy file of one dimension, or of a matrix of one row or one column. Other matrices
+ * are returned as they are. */
+matrix matrix_read_vector(const char *option, const char *path);
 void matrix_free(matrix *m);
 
 void matrix_require_finite(const matrix *m, const char *option, const char *path);

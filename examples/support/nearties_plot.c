@@ -33,23 +33,24 @@ static void send_data(plot *p, const nearties *t)
 void nearties_draw(const nearties *t, const char *path, uint64_t rows)
 {
     const nearties_problem *q = &t->problem;
+    const char *power = q->order == 1 ? "C w" : "C w^2";
     plot p = plot_begin(path, 860, 860);
     send_data(&p, t);
     fprintf(p.gnuplot,
             "set multiplot\nset logscale x\nset format x ''\nset xrange [%g:%g]\n"
             "set lmargin at screen 0.12\nset rmargin at screen 0.965\n"
             "set tmargin at screen 0.93\nset bmargin at screen 0.40\n"
-            "set title 'P(%s ≤ w) of %s: C w^{%d}'\n"
+            "set title 'P(%s ≤ w) of %s: %s'\n"
             "set logscale y\nset format y '10^{%%L}'\nset yrange [%g:4]\n"
-            "set ylabel 'mass P(%s ≤ w)'\nset key bottom right reverse Left\n"
+            "set ylabel 'mass P(%s ≤ w)'\nset key bottom right reverse Left opaque\n"
             "plot $mass u 1:11:12 w filledcurves fc rgb '#e9e4d4' t 'band of the whole curve, 99.9 %%', "
-            "$mass u 1:10 w l ls 3 t 'pairwise bound', $mass u 1:3 w l ls 2 t 'C w^{%d}, C = %.6f', ",
-            t->w[0] / 1.5, t->w[t->n - 1] * 1.5, q->name, q->deviation > 0 ? "two experts" : "five experts", q->order,
-            t->leading[0] / 3, q->name, q->order, q->constant);
-    if (t->exact != NULL)
-        fprintf(p.gnuplot, "$mass u 1:2 w l ls 1 t 'exact', ");
-    fprintf(p.gnuplot, "$mass u 1:4:5:6 w yerr ls 4 t 'sampled %llu rows, Clopper–Pearson, 99.9 %% jointly'\n",
-            (unsigned long long)rows);
+            "$mass u 1:10 w l ls 3 t 'pairwise bound', $mass u 1:3 w l ls 2 t '%s, C = %.6f', ",
+            t->w[0] / 1.5, t->w[t->n - 1] * 1.5, q->name, q->deviation > 0 ? "two experts" : "five experts", power,
+            t->leading[0] / 3, q->name, power, q->constant);
+    fprintf(p.gnuplot,
+            "$mass u 1:4:5:6 w yerr ls 4 pt -1 notitle, $mass u 1:4 w p ls 4 pt 8 ps 1.1 t '%llu rows sampled, "
+            "99.9 %% jointly'%s\n",
+            (unsigned long long)rows, t->exact != NULL ? ", $mass u 1:2 w l ls 1 lw 1.4 t 'exact'" : "");
     fprintf(
         p.gnuplot,
         "unset title\nset tmargin at screen 0.37\nset bmargin at screen 0.09\nunset logscale y\nset format y '%%g'\n"

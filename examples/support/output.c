@@ -15,10 +15,11 @@ FILE *report_stream(const char *csv)
     return csv != NULL && strcmp(csv, "-") == 0 ? stderr : stdout;
 }
 
-void output_distinct(const char *option, const char *path, const char *other_option, const char *other)
+/* Fails if both are there and the same regular file, or not there and of one name. */
+static void require_distinct(const char *option, const char *path, const char *other_option, const char *other)
 {
     struct stat a, b;
-    if (path == NULL || other == NULL || strcmp(path, "-") == 0 || strcmp(other, "-") == 0)
+    if (other == NULL || strcmp(path, "-") == 0 || strcmp(other, "-") == 0)
         return;
     const int there = stat(path, &a) == 0 && stat(other, &b) == 0;
     if (there ? S_ISREG(a.st_mode) && a.st_dev == b.st_dev && a.st_ino == b.st_ino : strcmp(path, other) == 0)
@@ -67,6 +68,43 @@ static int open_place(output *o)
         return errno;
     o->target = realpath(o->path, NULL);
     return o->target == NULL ? errno : create_temporary(o, old.st_mode & 0777, 1);
+}
+
+/* Fails if the path cannot be written: as output_open() finds it, but what is no regular file is not opened, since its
+ * other end would see that. */
+static void require_writable(const char *option, const char *path)
+{
+    struct stat old;
+    output o = {.path = path};
+    int error = 0;
+    if (strcmp(path, "-") == 0)
+        return;
+    if (stat(path, &old) != 0 || S_ISREG(old.st_mode))
+        error = open_place(&o);
+    else if (S_ISDIR(old.st_mode))
+        error = EISDIR;
+    else if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0)
+        error = errno;
+    if (error != 0)
+        die("--%s: cannot write \"%s\": %s", option, path, strerror(error));
+    if (o.file != NULL)
+        output_discard(&o);
+}
+
+void outputs_require(const char *csv, const char *svg, size_t count, const input *inputs)
+{
+    if (svg != NULL)
+        plot_require(svg);
+    if (csv != NULL)
+        require_distinct("csv", csv, "plot", svg);
+    const input outputs[] = {{"csv", csv}, {"plot", svg}};
+    for (size_t i = 0; i < 2; i++) {
+        if (outputs[i].path == NULL)
+            continue;
+        for (size_t j = 0; j < count; j++)
+            require_distinct(outputs[i].option, outputs[i].path, inputs[j].option, inputs[j].path);
+        require_writable(outputs[i].option, outputs[i].path);
+    }
 }
 
 output output_open(const char *path)

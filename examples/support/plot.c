@@ -8,8 +8,6 @@
 
 void plot_require(const char *path)
 {
-    if (path == NULL)
-        return;
     const size_t length = strlen(path);
     if (length < 5 || strcmp(path + length - 4, ".svg") != 0)
         die("--plot: expected a file name that ends in .svg, got \"%s\"", path);

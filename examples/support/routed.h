@@ -10,11 +10,11 @@ typedef struct routed_options {
     uint64_t K, d;                             /* 0: not given */
 } routed_options;
 
-/* Whether any of the options was given. */
-int routed_asked(const routed_options *o);
+/* The name of an option that was given; NULL: none was. */
+const char *routed_asked(const routed_options *o);
 
-/* Fails if an output is one of the files. */
-void routed_distinct(const routed_options *o, const char *csv, const char *svg);
+/* outputs_require() with the files. */
+void routed_outputs(const routed_options *o, const char *csv, const char *svg);
 
 /* X ~ N(mean, covariance), logits W x + b. */
 typedef struct routed {
@@ -34,27 +34,47 @@ void routed_free(routed *r);
  * moeg_bound_margin_condition(). */
 moeg_status routed_condition(const routed *r, moeg_margin_condition *condition);
 
-/* A curve over x (tau or w), by both methods. */
+/* A curve over x (tau or w), by both methods. What is not known has a reason instead. */
 typedef struct routed_curve {
     const char *name, *variable; /* of what is measured: gap or mass; of x: tau or w */
+    const char *felt;            /* which rows contribute */
+    char what[64];               /* of whom, for the head of the report */
     size_t n;
     double *x;
     moeg_estimate *line, *sampled; /* (n), each 99.9 % for all together; line is NULL where no lines are to be had */
     double *covariance;            /* (n x n) of line, or NULL */
-    char reason[256];              /* why not */
     int power;                     /* of x as x -> 0 */
     moeg_estimate constant;        /* of the leading term, 99.9 %, on other lines; of value NaN: not known */
-    double *bound;                 /* infinite: none is known */
-    double small;                  /* below this x the leading term is near */
+    double *bound;                 /* (n) infinite: none is known */
+    const char *bound_name;
+    double small; /* below this x the leading term is near; 0: not known */
+    char no_lines[256], no_constant[256], no_bound[256];
 } routed_curve;
 
-/* Gaps L_tau - L_0 of scalar experts drawn by the seed (constant, affine or mlp; NULL: affine) around the teacher 0. */
-routed_curve routed_gap(routed *r, const char *experts, grid tau, const moeg_sampling *s);
+/* Gaps L_tau - L_0 of scalar experts drawn by the seed (constant, affine or mlp; NULL: affine) around the teacher 0. A
+ * tolerance in the options is that of the lines; all rows are sampled. */
+routed_curve routed_gap(const routed *r, const char *experts, grid tau, const moeg_sampling *s);
 
 /* Masses P(gap <= w) of a gap of the router, ~ w^power. */
 routed_curve routed_mass(const routed *r, moeg_gap gap, int power, grid w, const moeg_sampling *s);
+void routed_curve_free(routed_curve *c);
 
-/* Table, CSV and plot (NULL: none), and verdict; frees the curve and returns the exit status. */
-int routed_report(const routed *r, routed_curve *c, const moeg_sampling *s, const char *csv, const char *svg);
+/* Whether `line` is of lines that were drawn; else one or two dimensions were integrated. And the name of that: lines
+ * or quadrature. */
+int routed_is_drawn(const routed_curve *c);
+const char *routed_source(const routed_curve *c);
+
+/* Whether an estimate is a fair judge of theory, or at least has an error bar. */
+int routed_tells(const moeg_estimate *e);
+int routed_has_error(const moeg_estimate *e);
+
+/* Draws the curve into a file. */
+void routed_draw(const routed *r, const routed_curve *c, const char *path);
+
+/* Checks the claims; returns the exit status. */
+int routed_judge(const routed_curve *c, FILE *out);
+
+/* Table, CSV and plot (NULL: none), and verdict; returns the exit status. */
+int routed_report(const routed *r, const routed_curve *c, const moeg_sampling *s, const char *csv, const char *svg);
 
 #endif

@@ -1,6 +1,5 @@
 #include "routed.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,23 +62,13 @@ static moeg_teacher *zero_teacher(size_t d)
     return teacher;
 }
 
-/* Fills in the bound from the margin condition of all pairs: of constant experts the proven one; of others the least of
- * Hoelder's with moments of orders 2, 4 and 8 and of the moment form where rows feel it, all sampled: below their upper
- * limits with 99.9 % for all together. */
-static void bound_gaps(routed_curve *c, const routed *r, const moeg_moe *moe, const moeg_teacher *teacher,
-                       double largest, moeg_sampling s)
+/* The least of Hoelder's bounds with moments of orders 2, 4 and 8 and of the moment form, all sampled: below their
+ * upper limits with 99.9 % for all together. Each is a sampled size of what does not fall as tau rises, so that the
+ * least of a bound's limits at tau and above is one at tau. */
+static void bound_by_moments(routed_curve *c, const routed *r, const moeg_moe *moe, const moeg_teacher *teacher,
+                             const moeg_margin_condition *condition, moeg_sampling s)
 {
     const double orders[] = {2, 4, 8};
-    moeg_margin_condition condition;
-    if (routed_condition(r, &condition) != MOEG_OK)
-        return;
-    c->small = 1e-3 / condition.C;
-    if (largest > 0) {
-        const moeg_output_limits limits = {.B = largest};
-        require(
-            moeg_bound_bounded(&condition, moeg_gate_softmax(), MOEG_MIX_OUTPUT, r->K, &limits, c->n, c->x, c->bound));
-        return;
-    }
     double *bound = allocate(c->n, sizeof *bound);
     moeg_estimate *form = allocate(c->n, sizeof *form);
     s.method = MOEG_METHOD_MC;
@@ -92,18 +81,42 @@ static void bound_gaps(routed_curve *c, const routed *r, const moeg_moe *moe, co
         require(moeg_bound_holder_moment(moe, teacher, r->law, MOEG_MIX_OUTPUT, orders[p], &s, &moment));
         if (!isfinite(moment.hi))
             continue;
-        require(moeg_bound_holder(&condition, moeg_gate_softmax(), r->K, orders[p], moment.hi, c->n, c->x, bound));
+        require(moeg_bound_holder(condition, moeg_gate_softmax(), r->K, orders[p], moment.hi, c->n, c->x, bound));
         for (size_t i = 0; i < c->n; i++)
             c->bound[i] = fmin(c->bound[i], bound[i]);
     }
+    for (size_t i = c->n - 1; i > 0; i--)
+        c->bound[i - 1] = fmin(c->bound[i - 1], c->bound[i]);
     free(bound);
     free(form);
 }
 
-static routed_curve curve_create(const char *name, const char *variable, int power, grid x)
+/* The bound from the margin condition of all pairs: of constant experts, the largest of them `largest`, the proven one;
+ * of others (0) that of sampled moments. */
+static void bound_gaps(routed_curve *c, const routed *r, const moeg_moe *moe, const moeg_teacher *teacher,
+                       double largest, moeg_sampling s)
+{
+    const moeg_output_limits limits = {.B = largest};
+    moeg_margin_condition condition;
+    if (routed_condition(r, &condition) != MOEG_OK) {
+        snprintf(c->no_bound, sizeof c->no_bound, "no margin condition of all pairs of experts: %.200s",
+                 moeg_last_error());
+        return;
+    }
+    c->small = 1e-3 / condition.C;
+    c->bound_name = largest > 0 ? "certified bound" : "bound from sampled moments";
+    if (largest > 0)
+        require(
+            moeg_bound_bounded(&condition, moeg_gate_softmax(), MOEG_MIX_OUTPUT, r->K, &limits, c->n, c->x, c->bound));
+    else
+        bound_by_moments(c, r, moe, teacher, &condition, s);
+}
+
+static routed_curve curve_create(const char *name, const char *variable, const char *felt, int power, grid x)
 {
     routed_curve c = {.name = name,
                       .variable = variable,
+                      .felt = felt,
                       .n = x.count,
                       .x = grid_values(x),
                       .sampled = allocate(x.count, sizeof(moeg_estimate)),
@@ -113,6 +126,28 @@ static routed_curve curve_create(const char *name, const char *variable, int pow
     for (size_t i = 0; i < c.n; i++)
         c.bound[i] = INFINITY;
     return c;
+}
+
+void routed_curve_free(routed_curve *c)
+{
+    free(c->x);
+    free(c->line);
+    free(c->sampled);
+    free(c->covariance);
+    free(c->bound);
+}
+
+int routed_is_drawn(const routed_curve *c)
+{
+    for (size_t i = 0; i < c->n && c->line != NULL; i++)
+        if (c->line[i].std_error != 0)
+            return 1;
+    return 0;
+}
+
+const char *routed_source(const routed_curve *c)
+{
+    return c->line == NULL || routed_is_drawn(c) ? "lines" : "quadrature";
 }
 
 /* Takes the results of lines if there are some; if they do not apply, says so, and fails if they were asked for. */
@@ -125,35 +160,41 @@ static void keep_lines(routed_curve *c, moeg_status status, const moeg_sampling 
     }
     if (asked->method == MOEG_METHOD_LINE)
         die("--method: %s", moeg_last_error());
-    snprintf(c->reason, sizeof c->reason, "%s", moeg_last_error());
+    snprintf(c->no_lines, sizeof c->no_lines, "%s", moeg_last_error());
     free(line);
 }
 
-/* The slope of the gap at tau = 0, on lines that are not those of the gaps. */
-static void find_slope(routed_curve *c, const routed *r, const moeg_moe *moe, const moeg_teacher *teacher,
-                       moeg_sampling s)
+/* Takes the constant of the leading term if there is one with an error bar. */
+static void keep_constant(routed_curve *c, moeg_status status, const moeg_estimate *constant)
 {
-    moeg_estimate slope;
+    if (status >= 0 && isfinite(constant->std_error))
+        c->constant = *constant;
+    else
+        snprintf(c->no_constant, sizeof c->no_constant, "%s", moeg_last_error());
+}
+
+/* Options for the constant: lines that are not those of the curve. */
+static moeg_sampling other_lines(moeg_sampling s)
+{
     s.method = MOEG_METHOD_LINE;
     s.seed++;
     s.level = 0.999;
-    if (moeg_leading_slope(moe, teacher, r->law, MOEG_MIX_OUTPUT, &s, &slope) == MOEG_OK)
-        c->constant = slope;
+    return s;
 }
 
-routed_curve routed_gap(routed *r, const char *experts, grid tau, const moeg_sampling *asked)
+routed_curve routed_gap(const routed *r, const char *experts, grid tau, const moeg_sampling *asked)
 {
     const char *kind = experts != NULL ? experts : "affine";
     if (strcmp(kind, "constant") != 0 && strcmp(kind, "affine") != 0 && strcmp(kind, "mlp") != 0)
         die("--experts: expected constant, affine or mlp, got \"%s\"", kind);
     double largest;
-    routed_curve c = curve_create("gap", "tau", 1, tau);
+    routed_curve c = curve_create("gap", "tau", "rows in 45 tau", 1, tau);
     moeg_moe *moe = draw_mixture(r, kind, asked->seed, &largest);
     moeg_teacher *teacher = zero_teacher(r->d);
-    moeg_estimate *line = allocate(c.n, sizeof *line);
+    moeg_estimate *line = allocate(c.n, sizeof *line), slope;
     moeg_sampling s = *asked;
     progress bar;
-    snprintf(r->text + strlen(r->text), sizeof r->text - strlen(r->text), ", %s experts, Y = 0", kind);
+    snprintf(c.what, sizeof c.what, "%s experts, Y = 0", kind);
     c.covariance = allocate(c.n * c.n, sizeof(double));
     s.level = 1 - 0.001 / (double)c.n;
     s.method = MOEG_METHOD_LINE;
@@ -161,38 +202,30 @@ routed_curve routed_gap(routed *r, const char *experts, grid tau, const moeg_sam
     keep_lines(&c, moeg_risk_curve(moe, teacher, r->law, MOEG_MIX_OUTPUT, c.n, c.x, &s, NULL, NULL, line, c.covariance),
                asked, line);
     progress_end(&bar, &s);
+    const moeg_sampling other = other_lines(s);
+    keep_constant(&c, moeg_leading_slope(moe, teacher, r->law, MOEG_MIX_OUTPUT, &other, &slope), &slope);
     s.method = MOEG_METHOD_MC;
+    s.rel_tol = 0;
     progress_begin(&bar, "sampling", &s);
     require(moeg_risk_gap(moe, teacher, r->law, MOEG_MIX_OUTPUT, c.n, c.x, &s, c.sampled));
     progress_end(&bar, &s);
-    find_slope(&c, r, moe, teacher, s);
     bound_gaps(&c, r, moe, teacher, strcmp(kind, "constant") == 0 ? largest : 0, s);
     moeg_moe_free(moe);
     moeg_teacher_free(teacher);
     return c;
 }
 
-/* The limit of mass/w^power, from lines and points that are not those of the masses. */
-static void find_constant(routed_curve *c, const routed *r, moeg_gap gap, moeg_sampling s)
-{
-    moeg_estimate constant;
-    s.method = MOEG_METHOD_LINE;
-    s.seed++;
-    s.level = 0.999;
-    const moeg_status status = c->power == 1
-                                   ? moeg_surface_slope(r->router, gap.upper, r->law, &s, &constant)
-                                   : moeg_surface_order_constant(r->router, (size_t)c->power, r->law, &s, &constant);
-    if (status == MOEG_OK)
-        c->constant = constant;
-}
-
 routed_curve routed_mass(const routed *r, moeg_gap gap, int power, grid w, const moeg_sampling *asked)
 {
-    routed_curve c = curve_create("mass", "w", power, w);
-    moeg_estimate *line = allocate(c.n, sizeof *line);
+    routed_curve c = curve_create("mass", "w", "rows in w", power, w);
+    moeg_estimate *line = allocate(c.n, sizeof *line), constant;
     moeg_sampling s = *asked;
     progress bar;
     double slope;
+    if (gap.upper > 1)
+        snprintf(c.what, sizeof c.what, "gap of ranks %zu and %zu", gap.upper, gap.lower);
+    else
+        snprintf(c.what, sizeof c.what, "gap of order %d, of ranks 1 and %zu", power, gap.lower);
     s.level = 1 - 0.001 / (double)c.n;
     s.method = MOEG_METHOD_LINE;
     progress_begin(&bar, "lines", &s);
@@ -202,8 +235,16 @@ routed_curve routed_mass(const routed *r, moeg_gap gap, int power, grid w, const
     progress_begin(&bar, "sampling", &s);
     require(moeg_boundary_gap_mass(r->router, gap, r->law, c.n, c.x, &s, c.sampled));
     progress_end(&bar, &s);
+    c.bound_name = "pairwise bound";
     if (moeg_boundary_pairwise(r->router, r->law, c.n, c.x, c.bound, &slope) == MOEG_OK)
         c.small = 1e-3 / slope;
-    find_constant(&c, r, gap, s);
+    else
+        snprintf(c.no_bound, sizeof c.no_bound, "%s", moeg_last_error());
+    /* The limit of mass/w^power. */
+    s = other_lines(s);
+    keep_constant(&c,
+                  power == 1 ? moeg_surface_slope(r->router, gap.upper, r->law, &s, &constant)
+                             : moeg_surface_order_constant(r->router, (size_t)power, r->law, &s, &constant),
+                  &constant);
     return c;
 }

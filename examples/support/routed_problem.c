@@ -8,18 +8,21 @@
 
 enum { ROUTER_STREAM = 2001, DEFAULT_K = 8, DEFAULT_D = 32 };
 
-int routed_asked(const routed_options *o)
+const char *routed_asked(const routed_options *o)
 {
-    return o->router != NULL || o->mean != NULL || o->cov != NULL || o->experts != NULL || o->K > 0 || o->d > 0;
+    return o->router != NULL    ? "router"
+           : o->K > 0           ? "K"
+           : o->d > 0           ? "d"
+           : o->experts != NULL ? "experts"
+           : o->mean != NULL    ? "mean"
+           : o->cov != NULL     ? "cov"
+                                : NULL;
 }
 
-void routed_distinct(const routed_options *o, const char *csv, const char *svg)
+void routed_outputs(const routed_options *o, const char *csv, const char *svg)
 {
-    const char *const options[] = {"router", "mean", "cov"}, *const files[] = {o->router, o->mean, o->cov};
-    for (size_t i = 0; i < 3; i++) {
-        output_distinct("csv", csv, options[i], files[i]);
-        output_distinct("plot", svg, options[i], files[i]);
-    }
+    const input inputs[] = {{"router", o->router}, {"mean", o->mean}, {"cov", o->cov}};
+    outputs_require(csv, svg, 3, inputs);
 }
 
 static void read_router(routed *r, const char *path)
@@ -42,8 +45,6 @@ static void draw_router(routed *r, const routed_options *o, uint64_t seed)
 {
     r->K = o->K > 0 ? (size_t)o->K : DEFAULT_K;
     r->d = o->d > 0 ? (size_t)o->d : DEFAULT_D;
-    if (r->K < 2)
-        die("--K: expected at least 2 experts, got 1");
     if (r->K > 4096 || r->d > 65536)
         die("--K, --d: expected at most 4096 experts in 65536 dimensions, got %zu in %zu", r->K, r->d);
     r->W = allocate(r->K * r->d, sizeof(double));
@@ -56,11 +57,10 @@ static void draw_router(routed *r, const routed_options *o, uint64_t seed)
 /* The numbers of a file that holds rows x cols of them. */
 static double *read_numbers(const char *option, const char *path, size_t rows, size_t cols)
 {
-    matrix m = matrix_read(option, path);
+    matrix m = rows == 1 ? matrix_read_vector(option, path) : matrix_read(option, path);
     matrix_require_bare(&m, option, path);
     matrix_require_finite(&m, option, path);
-    /* A vector may lie or stand. */
-    if (!(m.rows == rows && m.cols == cols) && !(rows == 1 && m.rows == cols && m.cols == 1))
+    if (m.rows != rows || m.cols != cols)
         die("--%s: expected %zu x %zu numbers in \"%s\", got %zu x %zu", option, rows, cols, path, m.rows, m.cols);
     double *values = m.values;
     m.values = NULL;

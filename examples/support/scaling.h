@@ -30,6 +30,10 @@ typedef struct scaling {
     double *line_covariance, *sampled_covariance; /* (n x n) */
 } scaling;
 
+/* Measures on a grid of temperatures. */
+scaling scaling_measure(const scaling_family *family, grid tau, const moeg_sampling *s);
+void scaling_free(scaling *c);
+
 /* Gap and leading term of row i are in the range of a double, with all their digits. */
 int scaling_is_known(const scaling *c, size_t i);
 

@@ -28,6 +28,8 @@ static int fill_columns(const scaling *c, double *const *column)
     return positive;
 }
 
+/* Bars come first, since gnuplot clears a point's place on them; then open symbols, inside which those of the
+ * quadrature show. */
 static void draw_gap(FILE *gnuplot, const scaling *c, uint64_t rows, int positive)
 {
     size_t first = 0;
@@ -41,11 +43,12 @@ static void draw_gap(FILE *gnuplot, const scaling *c, uint64_t rows, int positiv
             "set logscale y\nset format y '10^{%%L}'\nset yrange [%g:%g]\n"
             "set ylabel '|L_τ − L_0|'\nset key bottom right reverse Left\n"
             "plot $gap u 1:4 w l ls 3 t 'certified bound', $gap u 1:3 w l ls 2 t 'leading term, %.6f %s', "
-            "$gap u 1:2 w p ls 1 t 'gap < 0, by quadrature', "
-            "$gap u 1:5:7:8 w yerr ls 4 pt 11 t 'gap < 0, by sampling %llu rows, ± 2 std. errors'%s\n",
+            "$gap u 1:5:7:8 w yerr ls 4 pt -1 notitle, $gap u 1:6:7:8 w yerr ls 4 pt -1 notitle, "
+            "$gap u 1:5 w p ls 4 pt 10 ps 1.1 t 'gap < 0, by sampling %llu rows, ± 2 std. errors', %s"
+            "$gap u 1:2 w p ls 1 ps 0.4 t 'gap < 0, by quadrature'\n",
             c->tau[0] / 1.5, c->tau[c->n - 1] * 1.5, c->family->order, fmax(fabs(c->leading[first]) / 1000, 1e-305),
             4 * c->bound[c->n - 1], c->term.coefficient, c->family->order, (unsigned long long)rows,
-            positive ? ", $gap u 1:6:7:8 w yerr ls 4 t 'gap > 0, by sampling'" : "");
+            positive ? "$gap u 1:6 w p ls 4 pt 8 ps 1.1 t 'gap > 0, by sampling', " : "");
 }
 
 void scaling_draw(const scaling *c, const char *path, uint64_t rows)
@@ -62,8 +65,9 @@ void scaling_draw(const scaling *c, const char *path, uint64_t rows)
         "unset title\nset tmargin at screen 0.37\nset bmargin at screen 0.09\nunset logscale y\nset format y '%%g'\n"
         "set format x '10^{%%L}'\nset xlabel 'temperature τ  (logit units)'\nset ylabel 'gap / leading term'\n"
         "set yrange [0:2]\nset key bottom center reverse Left\n"
-        "plot 1 w l ls 2 t 'theory as τ → 0', $gap u 1:(-$2*$9) w lp ls 1 t 'by quadrature', "
-        "$gap u 1:(-$5*$9):(-$7*$9):(-$8*$9) w yerr ls 4 pt 11 t 'by sampling'\nunset multiplot\n");
+        "plot 1 w l ls 2 t 'theory as τ → 0', $gap u 1:(-$5*$9):(-$7*$9):(-$8*$9) w yerr ls 4 pt -1 notitle, "
+        "$gap u 1:(-$5*$9) w p ls 4 pt 10 ps 1.1 t 'by sampling', $gap u 1:(-$2*$9) w lp ls 1 ps 0.4 t 'by "
+        "quadrature'\nunset multiplot\n");
     plot_end(&p);
     for (size_t j = 0; j < COLUMNS; j++)
         free(column[j]);

@@ -58,6 +58,13 @@ agrees() {
     [ $status -eq 0 ] && ends out 'agrees with theory: ' || complain "status $status, expected agreement: $program $*"
 }
 
+# says TEXT…: the last output holds each of these.
+says() {
+    for text in "$@"; do
+        grep -q -e "$text" out || complain "expected \"$text\""
+    done
+}
+
 # csv FILE PROGRAM ARGUMENTS…: standard output holds the table alone, standard error ends with the verdict.
 csv() {
     file=$1 program=$2
@@ -85,9 +92,14 @@ rows() {
 for name in tau_scaling boundary_mass cooling_report; do
     refuses 'unknown option "--frobnicate"' $name --frobnicate
     refuses 'unknown option "-x"' $name -x
+    # Names in full only.
+    refuses 'unknown option "--thread"' $name --thread 2
+    refuses 'unknown option "--thread=2"' $name --thread=2
+    refuses 'unexpected argument "--"' $name --
     refuses '--help: expected no value, got "--help=3"' $name --help=3
     refuses 'unexpected argument "stray"' $name stray
     refuses '--csv: expected FILE after it, got nothing' $name --csv
+    refuses '--csv: expected a value, got ""' $name --csv=
     refuses '--quick: expected no value' $name --quick=3
     refuses '--threads: expected a whole number from 0 to 4096, got "-1"' $name --threads -1
     refuses '--threads: expected a whole number from 0 to 4096, got "4097"' $name --threads 4097
@@ -118,7 +130,8 @@ for name in tau_scaling boundary_mass; do
         refuses '--n: expected a whole number, at least 1' $name --n $n
     done
     refuses '--method: expected auto, mc or line, got "sobol"' $name --method sobol
-    refuses 'cannot write "nowhere/x.csv": No such file' $name --n 100 --csv nowhere/x.csv
+    # At once, not after hours.
+    refuses '--csv: cannot write "nowhere/x.csv": No such file' $name --n 1e15 --csv nowhere/x.csv
     refuses '--plot: expected a file name that ends in .svg, got "x.png"' $name --plot x.png
     refuses '--plot: expected a file name that ends in .svg, got ".svg"' $name --plot .svg
     (PATH=/nowhere "$programs/$name" --plot x.svg >out 2>err)
@@ -137,8 +150,8 @@ printf 'p,q\n1,2\n' >named.csv
 printf '1,inf\n2,3\n' >infinite.csv
 for name in tau_scaling boundary_mass; do
     refuses '--K, --d: expected without --router, whose file has its own' $name --router three.csv --K 3
-    refuses '--K: expected at least 2 experts, got 1' $name --K 1
-    refuses '--K: expected a whole number, at least 1' $name --K 0
+    refuses '--K: expected a whole number, at least 2, got "1"' $name --K 1
+    refuses '--K: expected a whole number, at least 2, got "0"' $name --K 0
     refuses '--K, --d: expected at most 4096 experts in 65536 dimensions, got 8 in 65537' $name --d 65537
     refuses '--router: ' $name --router missing.csv
     refuses '--router: expected no header in "named.csv"' $name --router named.csv
@@ -155,7 +168,10 @@ for name in tau_scaling boundary_mass; do
     refuses '--csv: expected a file other than that of --cov' $name --router three.csv --cov cov.csv --csv cov.csv
 done
 refuses '--experts: expected constant, affine or mlp, got "linear"' tau_scaling --experts linear
-refuses '--family: expected without a router, got "affine" with one' tau_scaling --family affine --K 3
+for own in '--K 3' '--d 3' '--router three.csv' '--mean mean.csv' '--cov cov.csv' '--experts mlp'; do
+    refuses "--family, ${own% *}: expected one of them, as a family has two experts and a law of its own, got both" \
+        tau_scaling --family affine $own
+done
 refuses '--k: expected at most 2 of 3 experts, got 3' boundary_mass --router three.csv --k 3
 refuses '--r: expected at most 2 of 3 experts, got 7' boundary_mass --router three.csv --r 7
 
@@ -167,8 +183,8 @@ refuses '--data: expected a .csv or .npy file, got nothing' cooling_report --tar
 refuses '--target: expected the name of a column, or none' cooling_report --data some.csv --centroids 2
 refuses '--router, --centroids: expected one of them, got neither' $report
 refuses '--router, --centroids: expected one of them, got both' $report --router router.csv --centroids 2
-refuses '--centroids: expected at least 2, got 1' $report --centroids 1
-refuses '--centroids: expected a whole number' $report --centroids 0
+refuses '--centroids: expected a whole number, at least 2, got "1"' $report --centroids 1
+refuses '--centroids: expected a whole number, at least 2, got "0"' $report --centroids 0
 refuses '--centroids: expected at most as many experts as rows, 4, got 5' $report --centroids 5
 refuses 'number of distinct rows, 3, got 4' $report --centroids 4
 refuses '--seed: expected with --centroids or --holdout only' $report --router router.csv --seed 3
@@ -218,6 +234,12 @@ printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '<f8', 'fortran_order': Fa
 printf '\000\000\000\000\000\000\360\077\000\000\000\000\000\000\000\100' >>flat.npy
 refuses 'expected a matrix with rows and columns in "flat.npy", got an array of 1 dimensions and 2 values' \
     cooling_report --data flat.npy --target c0 --centroids 2
+refuses '--cov: expected a matrix with rows and columns in "flat.npy", got an array of 1 dimensions and 2 values' \
+    tau_scaling --router three.csv --cov flat.npy
+printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '<f8', 'fortran_order': False, 'shape': (), }" >point.npy
+printf '\000\000\000\000\000\000\360\077' >>point.npy
+refuses '--mean: expected a vector in "point.npy", got an array of 0 dimensions and 1 values' \
+    tau_scaling --router three.csv --mean point.npy
 
 # Outputs: what is there keeps its permissions, links are followed, and no input is overwritten.
 cp some.csv input.csv
@@ -242,6 +264,20 @@ ln -s loop.csv loop.csv
 refuses 'cannot write "loop.csv": Too many levels' $small loop.csv
 mkdir folder.csv
 refuses 'cannot write "folder.csv": Is a directory' $small folder.csv
+refuses 'cannot write "kept.csv/x": Not a directory' $small kept.csv/x
+# What is there stays as it is until the work is done.
+printf 'old\n' >there.csv
+refuses '--target: expected one of the columns' cooling_report --data input.csv --target z --centroids 2 --csv there.csv
+echo old | cmp -s - there.csv || complain 'a file was changed by a program that failed'
+refuses '--target: expected one of the columns' cooling_report --data input.csv --target z --centroids 2 --csv absent.csv
+[ ! -e absent.csv ] || complain 'a file was made by a program that failed'
+# What is no file is opened once: its reader gets the table.
+agrees $small /dev/null
+mkfifo pipe
+cat pipe >piped.csv &
+agrees $small pipe
+wait
+grep -q '^tau,' piped.csv || complain 'no table came out of a pipe'
 printf 'old\n' >locked.csv
 for mode in 400 444; do
     chmod $mode locked.csv
@@ -385,6 +421,32 @@ routed() {
 }
 routed tau_scaling --router three.csv --mean mean.csv --cov cov.csv
 routed tau_scaling --K 4 --d 6 --experts constant --seed 3
+# Bounds rise with tau, and are called certified where they are.
+for kind in constant affine mlp; do
+    csv bounds.csv tau_scaling --quick --experts $kind
+    awk -F, 'NR > 1 { if ($7 < last) exit 1; last = $7 } END { exit NR != 14 }' bounds.csv ||
+        complain "a bound that falls as tau rises, of $kind experts"
+done
+agrees tau_scaling --quick --experts constant
+says ' certified bound$' '|gap| <= certified bound:' '^8192 rows sampled; 8192 lines drawn; seed 1$'
+agrees tau_scaling --quick --experts affine
+says ' bound from sampled moments$' '|gap| <= bound from sampled moments:'
+# As many lines as a tolerance takes, or as were asked for.
+agrees tau_scaling --quick --experts mlp
+says '^8192 rows sampled; [1-4]... lines drawn' 'ok    the order in tau is 1: fitted to 8 values by lines' \
+    '|gap| <= bound from sampled moments: at 16 of 16'
+agrees tau_scaling --quick --experts mlp --K 3 --d 5 --n 600
+says '^600 rows sampled; 600 lines drawn'
+# What was put to no test, and why.
+agrees tau_scaling --quick --K 3 --d 2 --n 3000 --experts mlp
+says 'no lines drawn: the router.s logits differ in one or two dimensions' '  by quadrature  ' \
+    'fitted to . values by quadrature: [0-9.]*, to 0.01'
+agrees tau_scaling --quick --K 3 --tau 0.1:1:3
+says 'none  fewer than two values of tau below' 'none  no tau below .*, where the leading term is near'
+printf '1,0.5,0.1\n1,0.5,0.1\n0.2,-1.1,-0.3\n' >same.csv
+agrees tau_scaling --quick --router same.csv
+says 'none  no bound is known: no margin condition of all pairs of experts: ' \
+    'none  how small tau must be for its order to show is not known: no bound is'
 agrees tau_scaling --quick --K 4
 grep -q '^  ok    gap/leading -> 1: ' out || complain 'the slope of the gap of four experts is known'
 routed boundary_mass --router three.csv --mean mean.csv --cov cov.csv
@@ -419,6 +481,10 @@ printf '0.3\n-0.2\n' >standing.csv
 csv line.csv boundary_mass --router three.csv --mean mean.csv --quick --n 1000
 csv again.csv boundary_mass --router three.csv --mean standing.csv --quick --n 1000
 same line.csv again.csv
+printf '1,2\n' >flat.csv
+csv line.csv boundary_mass --router three.csv --mean flat.csv --quick --n 1000
+csv again.csv boundary_mass --router three.csv --mean flat.npy --quick --n 1000
+same line.csv again.csv
 
 csv four.csv $diabetes --centroids 4
 rows four.csv 11
@@ -447,7 +513,7 @@ if command -v gnuplot >/dev/null; then
     (PATH=$work:$PATH "$programs/tau_scaling" --quick --plot x.svg >out 2>err)
     [ $? -eq 2 ] && grep -q -- '--plot: gnuplot could not draw "x.svg"' err && [ -z "$(ls x.svg* 2>/dev/null)" ] ||
         complain 'a gnuplot that fails'
-    refuses 'cannot write "nowhere/x.svg": No such file' boundary_mass --n 100 --plot nowhere/x.svg
+    refuses '--plot: cannot write "nowhere/x.svg": No such file' boundary_mass --n 1e15 --plot nowhere/x.svg
     mkdir "it's a plot"
     for run in 'tau_scaling --quick' 'boundary_mass --quick' 'boundary_mass --quick --r 2' \
         'tau_scaling --quick --K 4' 'boundary_mass --quick --K 4' "$diabetes --centroids 4" \
