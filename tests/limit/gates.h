@@ -73,17 +73,4 @@ static inline void oracle_gates(moeg_gate gate, size_t K, const real *a, real ta
         }
 }
 
-/* The mixture of a problem with another gate. */
-static inline moeg_moe *mixture_of(const struct problem *p, moeg_gate gate)
-{
-    moeg_expert *experts[MOST_K];
-    moeg_moe *moe;
-    for (size_t k = 0; k < p->K; k++)
-        experts[k] = problem_expert(p, k);
-    assert_ok(moeg_moe_create(&moe, p->router, gate, experts));
-    for (size_t k = 0; k < p->K; k++)
-        moeg_expert_free(experts[k]);
-    return moe;
-}
-
 #endif

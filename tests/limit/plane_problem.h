@@ -2,8 +2,7 @@
 #ifndef MOEG_TESTS_LIMIT_PLANE_PROBLEM_H
 #define MOEG_TESTS_LIMIT_PLANE_PROBLEM_H
 
-#include "limit/problem.h"
-#include "limit/reference.h"
+#include "limit/reference_problem.h"
 
 /* A teacher of its own experts, in pieces that are the cells of the problem's router (of a fourth expert: all 0). */
 static inline moeg_teacher *pieces_of(const struct problem *p, const struct reference *r, const char *of)
@@ -40,10 +39,7 @@ static inline void plane_read(const struct reference *r, size_t row, struct prob
 {
     const char *of = reference_text(r, row, "case");
     *p = (struct problem){.K = 3, .d = 2, .m = 1};
-    reference_copy(r, of, "W", p->W);
-    reference_copy(r, of, "b", p->b);
-    reference_copy(r, of, "mu", p->mean);
-    reference_copy(r, of, "Sigma", p->covariance);
+    reference_router(r, of, p);
     for (size_t k = 0; k < 4; k++) {
         char name[2][32];
         snprintf(name[0], sizeof name[0], k < 3 ? "f%zu_A" : "m_A", k + 1);

@@ -80,6 +80,19 @@ static inline void problem_free(struct problem *p)
     moeg_teacher_free(p->teacher);
 }
 
+/* The mixture of a problem with another gate. */
+static inline moeg_moe *mixture_of(const struct problem *p, moeg_gate gate)
+{
+    moeg_expert *experts[MOST_K];
+    moeg_moe *moe;
+    for (size_t k = 0; k < p->K; k++)
+        experts[k] = problem_expert(p, k);
+    assert_ok(moeg_moe_create(&moe, p->router, gate, experts));
+    for (size_t k = 0; k < p->K; k++)
+        moeg_expert_free(experts[k]);
+    return moe;
+}
+
 /* Numbers in (-1, 1) from (seed, which). */
 static inline double problem_number(uint64_t seed, uint64_t which)
 {

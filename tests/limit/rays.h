@@ -3,11 +3,12 @@
 #ifndef MOEG_TESTS_LIMIT_RAYS_H
 #define MOEG_TESTS_LIMIT_RAYS_H
 
+#include "limit/cells.h"
 #include "limit/problem.h"
-#include "support/random.h"
+#include "support/failing_alloc.h"
 
 /* W, b and affine experts of N(0, 1/d), one output; m = 0 or another such expert. */
-enum { K = 8, D = 32 };
+enum { K = DRAWN_K, D = DRAWN_D };
 struct setup {
     moeg_law *law;
     moeg_moe *moe;
@@ -26,18 +27,12 @@ static inline moeg_expert *draw_expert(uint64_t *seed, double scale)
 
 static inline void make(uint64_t seed, double teacher, struct setup *p)
 {
-    double W[K * D], b[K];
     const double scale = 1 / sqrt(D);
     moeg_router *router;
     moeg_expert *experts[K + 1];
-    for (int i = 0; i < K * D; i++)
-        W[i] = scale * next_normal(&seed);
-    for (int i = 0; i < K; i++)
-        b[i] = scale * next_normal(&seed);
+    draw_cells(&seed, &router, &p->law);
     for (int k = 0; k <= K; k++)
         experts[k] = draw_expert(&seed, k < K ? scale : teacher * scale);
-    assert_ok(moeg_router_affine_create(&router, K, D, W, b));
-    assert_ok(moeg_law_gaussian_create(&p->law, D, NULL, NULL));
     assert_ok(moeg_moe_create(&p->moe, router, moeg_gate_softmax(), experts));
     assert_ok(moeg_teacher_expert_create(&p->teacher, experts[K]));
     assert_ok(moeg_teacher_noise_create(&p->noisy, p->teacher, 0.37));
@@ -58,11 +53,20 @@ static inline void unmake(struct setup *p)
 
 static inline void tetrahedron(struct problem *p)
 {
-    const double W[] = {1, 1, 1, 1, -1, -1, -1, 1, -1, -1, -1.3, 1}, b[] = {0.2, 0, -0.3, 0.1};
     problem_draw(p, 31, 4, 3, 2);
-    memcpy(p->W, W, sizeof W);
-    memcpy(p->b, b, sizeof b);
+    memcpy(p->W, five_rows, 4 * 3 * sizeof *p->W);
+    memcpy(p->b, five_biases, 4 * sizeof *p->b);
     problem_build(p);
+}
+
+/* What fails where any allocation of a call on the tetrahedron does; their number. */
+static inline size_t fail_on_tetrahedron(moeg_status (*everything)(void *user))
+{
+    struct problem p;
+    tetrahedron(&p);
+    const size_t count = fail_every_allocation(everything, &p);
+    problem_free(&p);
+    return count;
 }
 
 #endif

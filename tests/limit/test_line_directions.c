@@ -1,20 +1,14 @@
 /* What whole lines can be asked for: directions of the user's, their refusals; error bars, threads and memory. */
 #include "limit/ray_mass.h"
 
-#include "limit/problem.h"
-#include "limit/reference.h"
+#include "limit/cells.h"
 #include "support/coverage.h"
 #include "support/estimates.h"
 #include "support/failing_alloc.h"
 
 #include <moegeom/boundary.h>
 
-/* Five experts in three dimensions, the last one inside the hull of the others: its cell is bounded. */
 enum { K = 5, D = 3 };
-static const double W[K * D] = {1, 1, 1, 1, -1, -1, -1, 1, -1, -1, -1.3, 1, 0.1, -0.05, 0.02};
-static const double b[K] = {0.2, 0, -0.3, 0.1, 1.1};
-static const double mean[D] = {0.2, -0.1, 0.3}, covariance[D * D] = {1.1, 0.3, 0, 0.3, 0.7, 0.1, 0, 0.1, 0.9};
-
 struct setup {
     moeg_router *router;
     moeg_law *law;
@@ -26,8 +20,7 @@ static const double widths[2] = {1e-200, 0.5}, squarable[2] = {1e-100, 0.5};
 static void make(moeg_gap gap, struct setup *p)
 {
     p->gap = gap;
-    assert_ok(moeg_router_affine_create(&p->router, K, D, W, b));
-    assert_ok(moeg_law_gaussian_create(&p->law, D, mean, covariance));
+    five_cells(1, &p->router, &p->law);
 }
 
 static void unmake(struct setup *p)
@@ -74,15 +67,15 @@ static void users_directions_leave_one_quadrature(void **state)
 {
     (void)state;
     struct setup p;
-    assert_ok(moeg_router_affine_create(&p.router, K, 2, W, b));
-    assert_ok(moeg_law_gaussian_create(&p.law, 2, mean, (double[]){1.1, 0.3, 0.3, 0.7}));
+    assert_ok(moeg_router_affine_create(&p.router, K, 2, five_rows, five_biases));
+    assert_ok(moeg_law_gaussian_create(&p.law, 2, tilted_mean, (double[]){1.1, 0.3, 0.3, 0.7}));
     const double gradients[4] = {0.3, 1, 1, -0.02};
     for (size_t upper = 1; upper < 4; upper++)
         for (int j = 0; j < 3; j++) {
             /* The last: the constant gap of experts 2 and 4, whose rows are equal. */
             moeg_estimate chosen, own;
             const moeg_gap gap = {upper, upper + 1};
-            const double w = j == 0 ? 1e-200 : j == 1 ? 0.7 : b[4] - b[2];
+            const double w = j == 0 ? 1e-200 : j == 1 ? 0.7 : five_biases[4] - five_biases[2];
             moeg_sampling s = lines(1, 1);
             assert_ok(moeg_boundary_gap_mass(p.router, gap, p.law, 1, &w, &s, &chosen));
             s.directions = gradients;
@@ -110,14 +103,15 @@ static void what_cannot_be_asked_for_says_so(void **state)
     assert_status(moeg_boundary_gap_mass(p.router, p.gap, p.law, 2, widths, &s, mass), MOEG_EINVAL,
                   "boundary_gap_mass: directions[1] must be one along which the logits differ");
     /* Experts 0 and 1 differ by 2 x_2 + 2 x_3 + 0.2. */
-    const double orthogonal[D] = {1, -(covariance[1] + covariance[2]) / (covariance[4] + covariance[5]), 0};
+    const double orthogonal[D] = {
+        1, -(tilted_covariance[1] + tilted_covariance[2]) / (tilted_covariance[4] + tilted_covariance[5]), 0};
     s.directions = orthogonal;
     s.direction_count = 1;
     assert_status(moeg_boundary_gap_mass(p.router, p.gap, p.law, 2, widths, &s, mass), MOEG_EINVAL,
                   "boundary_gap_mass: no row of directions sees the tie of experts 0 and 1");
     /* One line is enough, or rows are drawn: no use for directions. */
     moeg_router *two;
-    assert_ok(moeg_router_affine_create(&two, 2, D, W, b));
+    assert_ok(moeg_router_affine_create(&two, 2, D, five_rows, five_biases));
     assert_status(moeg_boundary_mass(two, p.law, 2, widths, &s, mass), MOEG_EUNSUPPORTED,
                   "boundary_mass: directions must be NULL: no lines are drawn along them here");
     assert_status(moeg_boundary_quantile(two, moeg_gap_margin(), p.law, 1, widths + 1, &s, mass), MOEG_EUNSUPPORTED,
@@ -142,7 +136,7 @@ static void constant_gaps_are_there_or_not(void **state)
     moeg_law *point, *law;
     moeg_estimate mass[2];
     const moeg_sampling s = lines(1, 1);
-    assert_ok(moeg_router_affine_create(&router, K, D, W, masked));
+    assert_ok(moeg_router_affine_create(&router, K, D, five_rows, masked));
     assert_ok(moeg_law_gaussian_create(&point, D, zero, zero));
     assert_ok(moeg_law_gaussian_create(&law, D, NULL, NULL));
     assert_ok(moeg_boundary_mass(router, point, 2, w, &s, mass));
@@ -218,8 +212,8 @@ static void every_allocation_may_fail(void **state)
             struct setup p = {.gap = {upper, upper + 1}};
             double rows[K * D];
             for (size_t k = 0; k < K * d; k++)
-                rows[k] = W[k / d * D + k % d];
-            assert_ok(moeg_router_affine_create(&p.router, K, d, rows, b));
+                rows[k] = five_rows[k / d * D + k % d];
+            assert_ok(moeg_router_affine_create(&p.router, K, d, rows, five_biases));
             assert_ok(moeg_law_gaussian_create(&p.law, d, NULL, NULL));
             assert_true(fail_every_allocation(everything, &p) > 15);
             unmake(&p);

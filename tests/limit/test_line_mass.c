@@ -2,9 +2,8 @@
  * each other; routers whose cells have no star; the user's directions; error bars. */
 #include "limit/ray_mass.h"
 
-#include "limit/problem.h"
-#include "limit/reference.h"
-#include "support/random.h"
+#include "limit/cells.h"
+#include "limit/reference_problem.h"
 
 /* The strata of a router as they would not be chosen: no rays, and shares of the given kind. */
 static void force(const moeg_router *router, const moeg_law *law, moeg_sharing sharing, moeg_rays *rays)
@@ -22,21 +21,17 @@ static void plane_has_the_digits_of_the_reference(void **state)
     struct reference *r = reference_read("boundary_k3.csv");
     size_t seen = 0;
     for (size_t row = 0; row < r->row_count; row++) {
-        const char *of = reference_text(r, row, "case"), *quantity = reference_text(r, row, "quantity");
+        const char *quantity = reference_text(r, row, "quantity");
         const moeg_gap gap = strcmp(quantity, "TOPK2") == 0  ? moeg_gap_top(2)
                              : strcmp(quantity, "BM_2") == 0 ? moeg_gap_order(2)
                                                              : moeg_gap_margin();
         if (gap.lower == 2 && strcmp(quantity, "BM") != 0)
             continue;
-        struct problem p = {.K = (size_t)reference_value(r, row, "K"), .d = 2, .m = 1};
-        reference_copy(r, of, "W", p.W);
-        reference_copy(r, of, "b", p.b);
-        reference_copy(r, of, "mu", p.mean);
-        reference_copy(r, of, "Sigma", p.covariance);
-        problem_build(&p);
+        struct problem p;
+        reference_boundary(r, row, &p);
         moeg_estimate got;
         moeg_sampling s = moeg_sampling_default();
-        const double w = (double)reference_value(r, row, "w"), expected = (double)strtold(r->field[row][4], NULL);
+        const double w = (double)reference_value(r, row, "w"), expected = reference_number(r, row);
         s.method = MOEG_METHOD_LINE;
         if (gap.upper == 2) {
             assert_ok(moeg_boundary_gap_mass(p.router, gap, p.law, 1, &w, &s, &got));
@@ -58,20 +53,6 @@ static void plane_has_the_digits_of_the_reference(void **state)
     free(r);
 }
 
-/* Entries of W and b are N(0, 1/d). */
-enum { K = 8, D = 32 };
-
-static void make(uint64_t seed, moeg_router **router, moeg_law **law)
-{
-    double W[K * D], b[K];
-    for (int i = 0; i < K * D; i++)
-        W[i] = next_normal(&seed) / sqrt(D);
-    for (int i = 0; i < K; i++)
-        b[i] = next_normal(&seed) / sqrt(D);
-    assert_ok(moeg_router_affine_create(router, K, D, W, b));
-    assert_ok(moeg_law_gaussian_create(law, D, NULL, NULL));
-}
-
 /* The margin by balance and by pairs is that by rays; the standard deviation over lines of balance is at most 0.8 of
  * the mass, however narrow. */
 static void balance_and_pairs_agree_with_stars(void **state)
@@ -86,9 +67,10 @@ static void balance_and_pairs_agree_with_stars(void **state)
         moeg_sampling s = moeg_sampling_default();
         const double w[4] = {1e-300, 1e-9, 1e-2, 0.3};
         s.n = 4096;
-        make(seed, &router, &law);
+        uint64_t draw = seed;
+        draw_cells(&draw, &router, &law);
         assert_ok(moeg_rays_init("test", router, law, &rays, &refusal));
-        assert_int_equal(rays.cells, K);
+        assert_int_equal(rays.cells, DRAWN_K);
         force(router, law, MOEG_SHARING_BALANCE, &balance);
         force(router, law, MOEG_SHARING_PAIR, &pairs);
         assert_ok(moeg_ray_mass("test", &rays, moeg_gap_margin(), 4, w, &s, star));
@@ -127,9 +109,10 @@ static void every_gap_agrees_with_sampling(void **state)
     (void)state;
     moeg_router *router;
     moeg_law *law;
-    make(77, &router, &law);
-    for (size_t upper = 1; upper < K; upper += 2)
-        for (size_t lower = upper + 1; lower <= K; lower += 2)
+    uint64_t seed = 77;
+    draw_cells(&seed, &router, &law);
+    for (size_t upper = 1; upper < DRAWN_K; upper += 2)
+        for (size_t lower = upper + 1; lower <= DRAWN_K; lower += 2)
             check_against_rows(router, law, (moeg_gap){upper, lower}, 0.3 * (double)(lower - upper));
     moeg_router_free(router);
     moeg_law_free(law);
@@ -175,7 +158,8 @@ static void rare_masses_are_no_zeros(void **state)
     moeg_estimate mass[4];
     const double w[4] = {1e-12, 1e-4, 0.5, 0};
     moeg_sampling s = moeg_sampling_default();
-    make(3, &router, &law);
+    uint64_t seed = 3;
+    draw_cells(&seed, &router, &law);
     s.method = MOEG_METHOD_LINE;
     assert_status(moeg_boundary_gap_mass(router, (moeg_gap){1, 3}, law, 4, w, &s, mass), MOEG_EUNABLE,
                   "boundary_gap_mass: 16384 lines are too few for an error bar");
@@ -219,7 +203,8 @@ static void contributing_lines_are_those_that_meet_the_event(void **state)
     moeg_estimate three[3], two;
     const double w[3] = {0.01, 0.02, 0.04};
     moeg_sampling s = moeg_sampling_default();
-    make(3, &router, &law);
+    uint64_t seed = 3;
+    draw_cells(&seed, &router, &law);
     s.method = MOEG_METHOD_LINE;
     s.n = 1 << 16;
     assert_true(moeg_boundary_gap_mass(router, (moeg_gap){1, 3}, law, 3, w, &s, three) >= 0);

@@ -4,7 +4,7 @@
 #include "limit/lines.h"
 #include "limit/nodes_run.h"
 #include "limit/plane.h"
-#include "limit/reference.h"
+#include "limit/reference_problem.h"
 #include "support/failing_alloc.h"
 
 /* Expert `name` of a case of the table, or NULL. */
@@ -31,10 +31,7 @@ static void reference_problem(const struct reference *r, size_t row, struct prob
     const size_t k = (size_t)reference_value(r, row, "k");
     *p = (struct problem){.K = (size_t)reference_value(r, row, "K"), .d = 2, .m = 1};
     moeg_expert *experts[MOST_K], *pieces[MOST_K], *whole = reference_expert(r, of, "m");
-    reference_copy(r, of, "W", p->W);
-    reference_copy(r, of, "b", p->b);
-    reference_copy(r, of, "mu", p->mean);
-    reference_copy(r, of, "Sigma", p->covariance);
+    reference_router(r, of, p);
     assert_ok(moeg_law_gaussian_create(&p->law, 2, p->mean, p->covariance));
     assert_ok(moeg_router_affine_create(&p->router, p->K, 2, p->W, p->b));
     for (size_t i = 0; i < p->K; i++) {

@@ -38,14 +38,13 @@ static void compare(const struct problem *p, moeg_mixing mixing)
 }
 
 /* Four of the cells, and a fifth that is bounded; the teacher jumps where experts 0 and 1 tie, with noise. */
-static void five_cells(struct problem *p, moeg_gate gate)
+static void five_experts(struct problem *p, moeg_gate gate)
 {
-    const double W[] = {1, 1, 1, 1, -1, -1, -1, 1, -1, -1, -1.3, 1, 0.1, -0.05, 0.02}, b[] = {0.2, 0, -0.3, 0.1, 1.1};
     problem_draw(p, 31, 5, 3, 2);
-    memcpy(p->W, W, sizeof W);
-    memcpy(p->b, b, sizeof b);
-    memcpy(p->V, W, sizeof p->V);
-    memcpy(p->e, b, sizeof p->e);
+    memcpy(p->W, five_rows, sizeof five_rows);
+    memcpy(p->b, five_biases, sizeof five_biases);
+    memcpy(p->V, five_rows, sizeof p->V);
+    memcpy(p->e, five_biases, sizeof p->e);
     memcpy(p->A[6], p->A[2], sizeof p->A[2]);
     p->c[6][1] = 1.3;
     p->pieces = 2;
@@ -69,7 +68,7 @@ static void every_gate_is_inside_sampling(void **state)
     };
     for (size_t g = 0; g < sizeof cases / sizeof *cases; g++) {
         struct problem p;
-        five_cells(&p, cases[g].gate);
+        five_experts(&p, cases[g].gate);
         compare(&p, cases[g].mixing);
         problem_free(&p);
     }
@@ -160,7 +159,7 @@ static void errors_do_not_grow_as_tau_falls(void **state)
         struct problem p;
         moeg_estimate gap[N];
         make(5, 0, &drawn);
-        five_cells(&p, which == 1 ? moeg_gate_softmax() : moeg_gate_topk_raw(1));
+        five_experts(&p, which == 1 ? moeg_gate_softmax() : moeg_gate_topk_raw(1));
         moeg_expert *experts[K];
         for (size_t k = 0; k < K; k++)
             experts[k] = (moeg_expert *)(uintptr_t)moeg_moe_expert(drawn.moe, k);
@@ -192,7 +191,7 @@ static void tolerances_are_reached(void **state)
     moeg_estimate gap[NT];
     moeg_sampling s = lines_of(1 << 14);
     s.rel_tol = 0.1;
-    five_cells(&p, moeg_gate_topk_raw(2));
+    five_experts(&p, moeg_gate_topk_raw(2));
     assert_ok(moeg_risk_gap(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, NT, taus, &s, gap));
     for (int t = 0; t < NT; t++)
         assert_true(gap[t].n < 4096 && gap[t].hi - gap[t].lo <= 0.2 * fabs(gap[t].value));
@@ -326,7 +325,7 @@ static void threads_change_no_bit(void **state)
         struct problem p;
         moeg_estimate all[3][2 * NT + 1];
         if (which == 0)
-            five_cells(&p, moeg_gate_topk_raw(2));
+            five_experts(&p, moeg_gate_topk_raw(2));
         else
             curved(&p, 4, 0);
         for (int i = 0; i < 3; i++) {
@@ -357,7 +356,7 @@ static void every_allocation_may_fail(void **state)
 {
     (void)state;
     struct problem p;
-    five_cells(&p, moeg_gate_subset(2));
+    five_experts(&p, moeg_gate_subset(2));
     assert_true(fail_every_allocation(everything, &p) > 60);
     problem_free(&p);
     problem_draw(&p, 9, 3, 2, 1);

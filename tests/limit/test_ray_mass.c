@@ -2,11 +2,10 @@
  * error bars. */
 #include "limit/ray_mass.h"
 
-#include "limit/problem.h"
-#include "limit/reference.h"
+#include "limit/cells.h"
+#include "limit/reference_problem.h"
 #include "support/coverage.h"
 #include "support/failing_alloc.h"
-#include "support/random.h"
 
 /* Every row that is a gap from the best, BM and BM_2, and the slope of BM, which is that of a mass so narrow that
  * nothing else is left: thirteen digits (eleven of BM_2, whose reach is what is left of lags), inside the reported
@@ -17,21 +16,17 @@ static void plane_has_the_digits_of_the_reference(void **state)
     struct reference *r = reference_read("boundary_k3.csv");
     size_t seen = 0;
     for (size_t row = 0; row < r->row_count; row++) {
-        const char *of = reference_text(r, row, "case"), *quantity = reference_text(r, row, "quantity");
+        const char *quantity = reference_text(r, row, "quantity");
         const int rank = strcmp(quantity, "BM") == 0 ? 1 : strcmp(quantity, "BM_2") == 0 ? 2 : 0;
         if (rank == 0 && strcmp(quantity, "SLOPE_BM") != 0)
             continue;
-        struct problem p = {.K = (size_t)reference_value(r, row, "K"), .d = 2, .m = 1};
-        reference_copy(r, of, "W", p.W);
-        reference_copy(r, of, "b", p.b);
-        reference_copy(r, of, "mu", p.mean);
-        reference_copy(r, of, "Sigma", p.covariance);
-        problem_build(&p);
+        struct problem p;
+        reference_boundary(r, row, &p);
         moeg_estimate got;
         moeg_sampling s = moeg_sampling_default();
         s.method = MOEG_METHOD_LINE;
         const double narrow = 0x1p-900, w = rank > 0 ? (double)reference_value(r, row, "w") : narrow;
-        const double expected = (double)strtold(r->field[row][4], NULL) * (rank > 0 ? 1 : narrow);
+        const double expected = reference_number(r, row) * (rank > 0 ? 1 : narrow);
         assert_ok(
             moeg_boundary_gap_mass(p.router, moeg_gap_order(rank > 0 ? (size_t)rank : 1), p.law, 1, &w, &s, &got));
         assert_relative(got.value, expected, rank > 1 ? 1e-11 : 1e-13);
@@ -44,8 +39,6 @@ static void plane_has_the_digits_of_the_reference(void **state)
     free(r);
 }
 
-/* Entries of W and b are N(0, 1/d). */
-enum { K = 8, D = 32 };
 struct setup {
     moeg_router *router;
     moeg_law *law;
@@ -54,14 +47,8 @@ struct setup {
 
 static void make(uint64_t seed, struct setup *p)
 {
-    double W[K * D], b[K];
     const char *refusal;
-    for (int i = 0; i < K * D; i++)
-        W[i] = next_normal(&seed) / sqrt(D);
-    for (int i = 0; i < K; i++)
-        b[i] = next_normal(&seed) / sqrt(D);
-    assert_ok(moeg_router_affine_create(&p->router, K, D, W, b));
-    assert_ok(moeg_law_gaussian_create(&p->law, D, NULL, NULL));
+    draw_cells(&seed, &p->router, &p->law);
     assert_ok(moeg_rays_init("test", p->router, p->law, &p->rays, &refusal));
     assert_null(refusal);
 }
@@ -105,7 +92,7 @@ static void orders_agree_with_sampling(void **state)
     struct setup p;
     make(77, &p);
     const double w[2] = {0.4, 1.5};
-    static double x[40000 * D], gap[40000];
+    static double x[40000 * DRAWN_D], gap[40000];
     assert_ok(moeg_law_sample(p.law, 3, 0, 40000, x));
     for (size_t rank = 2; rank < 5; rank++) {
         moeg_estimate line[2];
@@ -137,14 +124,14 @@ static moeg_status cover(uint64_t seed, void *user, moeg_estimate *estimates)
 static void error_bars_are_right(void **state)
 {
     (void)state;
-    const double W[] = {1, 1, 1, 1, -1, -1, -1, 1, -1, -1, -1.3, 1}, b[] = {0.2, 0, -0.3, 0.1}, w[2] = {1e-6, 0.5};
+    const double w[2] = {1e-6, 0.5};
     moeg_router *router;
     moeg_law *law;
     moeg_rays rays;
     const char *refusal;
     moeg_estimate truth[2];
     moeg_sampling s = moeg_sampling_default();
-    assert_ok(moeg_router_affine_create(&router, 4, 3, W, b));
+    assert_ok(moeg_router_affine_create(&router, 4, 3, five_rows, five_biases));
     assert_ok(moeg_law_gaussian_create(&law, 3, NULL, NULL));
     assert_ok(moeg_rays_init("test", router, law, &rays, &refusal));
     assert_null(refusal);

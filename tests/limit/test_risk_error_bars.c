@@ -1,6 +1,5 @@
 /* Are the error bars of sampled risks right? Intervals against the tables, and coverage over seeds. */
-#include "limit/problem.h"
-#include "limit/reference.h"
+#include "limit/reference_problem.h"
 #include "support/coverage.h"
 
 /* The affine maps f1, f2, ... or m1, m2, ... of a case. */
@@ -22,10 +21,7 @@ static void load(const struct reference *r, const char *of, struct problem *p)
     const int binary = reference_parameter(r, of, "mplus_A") != NULL;
     const int own = reference_parameter(r, of, "m1_A") != NULL;
     *p = (struct problem){.K = W->rows, .d = W->cols, .m = reference_parameter(r, of, "f1_A")->rows};
-    reference_copy(r, of, "mu", p->mean);
-    reference_copy(r, of, "Sigma", p->covariance);
-    reference_copy(r, of, "W", p->W);
-    reference_copy(r, of, "b", p->b);
+    reference_router(r, of, p);
     copy_pieces(r, of, 'f', p);
     if (!own) {
         reference_copy(r, of, binary ? "mplus_A" : "m_A", p->A[p->K]);

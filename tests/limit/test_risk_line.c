@@ -2,7 +2,7 @@
  * long double. */
 #include "limit/double_exponential.h"
 #include "limit/lines.h"
-#include "limit/reference.h"
+#include "limit/reference_problem.h"
 #include "support/failing_alloc.h"
 
 /* The problem of a case. */
@@ -10,10 +10,7 @@ static void load(const struct reference *r, const char *of, struct problem *p)
 {
     *p = (struct problem){
         .K = 2, .d = reference_parameter(r, of, "mu")->cols, .m = reference_parameter(r, of, "f1_A")->rows};
-    reference_copy(r, of, "mu", p->mean);
-    reference_copy(r, of, "Sigma", p->covariance);
-    reference_copy(r, of, "W", p->W);
-    reference_copy(r, of, "b", p->b);
+    reference_router(r, of, p);
     reference_copy(r, of, "f1_A", p->A[0]);
     reference_copy(r, of, "f1_c", p->c[0]);
     reference_copy(r, of, "f2_A", p->A[1]);

@@ -35,19 +35,6 @@ static moeg_law *weighted_rows(uint64_t seed, size_t n, double *x, double *w)
     return law;
 }
 
-/* The mixture of the problem under another gate. */
-static moeg_moe *mixture_of(const struct problem *p, moeg_gate gate)
-{
-    moeg_expert *experts[MOST_K];
-    moeg_moe *moe;
-    for (size_t k = 0; k < p->K; k++)
-        experts[k] = problem_expert(p, k);
-    assert_ok(moeg_moe_create(&moe, p->router, gate, experts));
-    for (size_t k = 0; k < p->K; k++)
-        moeg_expert_free(experts[k]);
-    return moe;
-}
-
 /* Experts 1 and -1 on two logits of one feature, and a teacher that is the first. */
 static struct problem line_problem(double second)
 {

@@ -2,8 +2,8 @@
  * of x that no logit sees, and what cannot be had. */
 #include <moegeom/surface.h>
 
-#include "limit/problem.h"
-#include "limit/reference.h"
+#include "limit/cells.h"
+#include "limit/reference_problem.h"
 #include "support/coverage.h"
 #include "support/estimates.h"
 #include "support/failing_alloc.h"
@@ -18,16 +18,12 @@ static void slopes_have_the_digits_of_the_reference(void **state)
     double bound = NAN;
     size_t seen = 0;
     for (size_t row = 0; row < r->row_count; row++) {
-        const char *of = reference_text(r, row, "case"), *quantity = reference_text(r, row, "quantity");
+        const char *quantity = reference_text(r, row, "quantity");
         if (strncmp(quantity, "SLOPE", 5) != 0)
             continue;
-        struct problem p = {.K = (size_t)reference_value(r, row, "K"), .d = 2, .m = 1};
-        reference_copy(r, of, "W", p.W);
-        reference_copy(r, of, "b", p.b);
-        reference_copy(r, of, "mu", p.mean);
-        reference_copy(r, of, "Sigma", p.covariance);
-        problem_build(&p);
-        const double expected = (double)strtold(r->field[row][4], NULL);
+        struct problem p;
+        reference_boundary(r, row, &p);
+        const double expected = reference_number(r, row);
         const moeg_sampling s = moeg_sampling_default();
         moeg_estimate got, slack;
         if (strcmp(quantity, "SLOPE_PAIRWISE") == 0) {
@@ -219,7 +215,6 @@ static void what_cannot_be_had_says_so(void **state)
     moeg_law_free(box);
 }
 
-/* Four experts in three dimensions, one of them with a bounded cell. */
 struct setup {
     moeg_router *router;
     moeg_law *law;
@@ -228,11 +223,8 @@ struct setup {
 
 static void make(size_t k, struct setup *p)
 {
-    static const double rows[5 * 3] = {1, 1, 1, 1, -1, -1, -1, 1, -1, -1, -1.3, 1, 0.1, -0.05, 0.02};
-    static const double biases[5] = {0.2, 0, -0.3, 0.1, 1.1};
     *p = (struct setup){.k = k, .d = 3};
-    assert_ok(moeg_router_affine_create(&p->router, 5, 3, rows, biases));
-    assert_ok(moeg_law_gaussian_create(&p->law, 3, NULL, NULL));
+    five_cells(0, &p->router, &p->law);
 }
 
 static moeg_status cover(uint64_t seed, void *user, moeg_estimate *estimates)

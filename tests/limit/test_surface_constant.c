@@ -1,8 +1,8 @@
 /* Constants of higher order: against 30 digits, against slopes and narrow masses by other ways, their error bars. */
 #include <moegeom/surface.h>
 
-#include "limit/problem.h"
-#include "limit/reference.h"
+#include "limit/cells.h"
+#include "limit/reference_problem.h"
 #include "support/coverage.h"
 #include "support/failing_alloc.h"
 
@@ -15,16 +15,11 @@ static void plane_has_the_digits_of_the_reference(void **state)
     struct reference *r = reference_read("boundary_k3.csv");
     size_t seen = 0;
     for (size_t row = 0; row < r->row_count; row++) {
-        const char *of = reference_text(r, row, "case");
         if (strcmp(reference_text(r, row, "quantity"), "C2") != 0)
             continue;
-        struct problem p = {.K = (size_t)reference_value(r, row, "K"), .d = 2, .m = 1};
-        reference_copy(r, of, "W", p.W);
-        reference_copy(r, of, "b", p.b);
-        reference_copy(r, of, "mu", p.mean);
-        reference_copy(r, of, "Sigma", p.covariance);
-        problem_build(&p);
-        const double expected = (double)strtold(r->field[row][4], NULL);
+        struct problem p;
+        reference_boundary(r, row, &p);
+        const double expected = reference_number(r, row);
         const moeg_sampling s = moeg_sampling_default();
         moeg_estimate got, slope;
         assert_ok(moeg_surface_order_constant(p.router, 2, p.law, &s, &got));
@@ -42,12 +37,6 @@ static void plane_has_the_digits_of_the_reference(void **state)
     free(r);
 }
 
-/* Five experts in three dimensions, the last one with a bounded cell. */
-enum { K = 5, D = 3 };
-static const double W[K * D] = {1, 1, 1, 1, -1, -1, -1, 1, -1, -1, -1.3, 1, 0.1, -0.05, 0.02};
-static const double b[K] = {0.2, 0, -0.3, 0.1, 1.1}, mean[D] = {0.2, -0.1, 0.3};
-static const double covariance[D * D] = {1.1, 0.3, 0, 0.3, 0.7, 0.1, 0, 0.1, 0.9};
-
 struct setup {
     moeg_router *router;
     moeg_law *law;
@@ -57,8 +46,7 @@ struct setup {
 static void make(size_t r, struct setup *p)
 {
     p->r = r;
-    assert_ok(moeg_router_affine_create(&p->router, K, D, W, b));
-    assert_ok(moeg_law_gaussian_create(&p->law, D, mean, covariance));
+    five_cells(1, &p->router, &p->law);
 }
 
 static void unmake(struct setup *p)
@@ -73,7 +61,7 @@ static void narrow_masses_have_these_constants(void **state)
     (void)state;
     struct setup p;
     make(1, &p);
-    for (size_t r = 1; r <= D; r++) {
+    for (size_t r = 1; r <= 3; r++) {
         moeg_estimate got, mass;
         moeg_sampling s = moeg_sampling_default();
         const double w = r == 1 ? 1e-9 : r == 2 ? 0.02 : 0.25; /* of higher order fewer lines see any */
@@ -116,7 +104,7 @@ static void error_bars_are_right(void **state)
 static void what_cannot_be_had_says_so(void **state)
 {
     (void)state;
-    const double masks[K] = {0.2, -INFINITY, -0.3, -INFINITY, -INFINITY}, flat[3 * 2] = {1, 0, -0.5, 0, 0.3, 0},
+    const double masks[5] = {0.2, -INFINITY, -0.3, -INFINITY, -INFINITY}, flat[3 * 2] = {1, 0, -0.5, 0, 0.3, 0},
                  twins[3 * 2] = {1, 0, 1, 0, 0.3, 0.7}, huge[3 * 2] = {1e200, 0, 0, 1e200, 0.3, 0.7};
     struct setup p;
     moeg_router *masked, *line, *tied, *large;
@@ -124,12 +112,12 @@ static void what_cannot_be_had_says_so(void **state)
     moeg_estimate got = {.value = 42};
     moeg_sampling s = moeg_sampling_default();
     make(1, &p);
-    assert_ok(moeg_router_affine_create(&masked, K, D, W, masks));
+    assert_ok(moeg_router_affine_create(&masked, 5, 3, five_rows, masks));
     assert_ok(moeg_router_affine_create(&line, 3, 2, flat, NULL));
     assert_ok(moeg_router_affine_create(&tied, 3, 2, twins, NULL));
     assert_ok(moeg_router_affine_create(&large, 3, 2, huge, NULL));
     assert_ok(moeg_law_gaussian_create(&plane, 2, NULL, NULL));
-    assert_ok(moeg_law_box_create(&box, D, (double[]){-1, -0.3, 0}, (double[]){1, 0.8, 1}));
+    assert_ok(moeg_law_box_create(&box, 3, (double[]){-1, -0.3, 0}, (double[]){1, 0.8, 1}));
 #define CONSTANT(router, r, law) moeg_surface_order_constant(router, r, law, &s, &got)
     assert_status(CONSTANT(NULL, 1, p.law), MOEG_EINVAL, "surface_order_constant: router must not be NULL");
     assert_status(CONSTANT(p.router, 0, p.law), MOEG_EINVAL, "r must be at least 1 and below K = 5, got 0");
@@ -144,7 +132,7 @@ static void what_cannot_be_had_says_so(void **state)
     s.n = 3;
     assert_status(CONSTANT(p.router, 1, p.law), MOEG_EINVAL, "n must be at least 4 lines");
     s.method = MOEG_METHOD_LINE;
-    s.directions = W;
+    s.directions = five_rows;
     s.direction_count = 1;
     assert_status(CONSTANT(p.router, 1, p.law), MOEG_EUNSUPPORTED, "directions must be NULL");
     s.directions = NULL;

@@ -5,7 +5,6 @@
 #include "limit/lines.h"
 #include "limit/rays.h"
 #include "support/estimates.h"
-#include "support/failing_alloc.h"
 
 static const double tau[2] = {0.3, 0.05}, w[2] = {0.5, 0.1};
 
@@ -207,10 +206,7 @@ static moeg_status everything(void *user)
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    struct problem p;
-    tetrahedron(&p);
-    assert_true(fail_every_allocation(everything, &p) > 60);
-    problem_free(&p);
+    assert_true(fail_on_tetrahedron(everything) > 60);
 }
 
 int main(void)
