@@ -17,6 +17,7 @@ tau_scaling_power_half|tau_scaling --family power1/2|The same for α = 2, by a d
 tau_scaling_rayleigh|tau_scaling --family rayleigh|The same for α = 2, by another density: only exponent and constant matter.
 tau_scaling_bounded|tau_scaling --family bounded|Where the margin is bounded below, cooling costs an exponentially small gap.
 tau_scaling_lines|tau_scaling --K 8 --d 32 --experts affine|Eight experts in 32 dimensions: on lines the gap is measured down to any temperature, where as many sampled rows lose it.
+tau_scaling_mlp|tau_scaling --K 8 --d 32 --experts mlp|The same of experts with a hidden layer, evaluated where lines meet the ties.
 boundary_mass|boundary_mass|The probability of a near tie is linear in its width, with the slope of the coarea formula.
 boundary_mass_five|boundary_mass --r 1|The same of five experts, far below the papers’ pairwise bound.
 boundary_mass_order2|boundary_mass --r 2|Three experts nearly tie with a probability that is quadratic in the width.
@@ -85,6 +86,11 @@ escape() {
     sed -e 's/&/\&amp;/g' -e 's/</\&lt;/g' -e 's/>/\&gt;/g' -e 's/"/\&quot;/g' "$@"
 }
 
+# Sets what follows a caret, up to a bracket or a space, as an exponent.
+raise() {
+    sed 's|\^\([^][ (),]*\)|<sup>\1</sup>|g'
+}
+
 # table FILE.csv: an HTML table; the first row is the head.
 table() {
     escape "$1" | awk '
@@ -143,10 +149,12 @@ plot() {
 # section NAME COMMAND CLAIM STATUS VERDICT: one example on the page.
 section() {
     printf '<section id="%s">\n<h2>%s <span class="%s">%s</span></h2>\n' "$1" "$1" "$4" "$5"
-    printf '<p>%s</p>\n<p class="command"><code>%s</code></p>\n' "$(echo "$3" | escape)" "$(echo "$2" | escape)"
+    printf '<p>%s</p>\n<p class="command"><code>%s</code></p>\n' "$(echo "$3" | escape | raise)" "$(echo "$2" | escape)"
     [ ! -s "$out/$1.svg" ] || { echo '<figure>' && plot "$out/$1.svg" "$1" && echo '</figure>'; }
+    # The checks and the verdict stand below the box that scrolls.
     if [ -s "$work/$1.out" ]; then
-        printf '<div class="scroll"><pre>' && escape "$work/$1.out" && echo '</pre></div>'
+        printf '<div class="scroll"><pre>' && sed '/^checks:$/,$d' "$work/$1.out" | escape && echo '</pre></div>'
+        printf '<pre class="checks">' && sed -n '/^checks:$/,$p' "$work/$1.out" | escape && echo '</pre>'
     fi
     if [ -s "$work/$1.err" ]; then
         printf '<div class="scroll"><pre class="error">' && escape "$work/$1.err" && echo '</pre></div>'

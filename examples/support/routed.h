@@ -72,7 +72,7 @@ int routed_has_error(const moeg_estimate *e);
 void routed_draw(const routed *r, const routed_curve *c, const char *path);
 
 /* Checks the claims; returns the exit status. */
-int routed_judge(const routed_curve *c, FILE *out);
+int routed_curve_judge(const routed_curve *c, FILE *out);
 
 /* Table, CSV and plot (NULL: none), and verdict; returns the exit status. */
 int routed_report(const routed *r, const routed_curve *c, const moeg_sampling *s, const char *csv, const char *svg);

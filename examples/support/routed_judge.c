@@ -139,7 +139,7 @@ static void check_leading(verdict *v, const routed_curve *c)
                   c->constant.value, c->constant.std_error, routed_is_drawn(c) ? " from other lines" : "");
 }
 
-int routed_judge(const routed_curve *c, FILE *out)
+int routed_curve_judge(const routed_curve *c, FILE *out)
 {
     verdict v = verdict_begin(out);
     check_methods(&v, c);

@@ -87,5 +87,5 @@ int routed_report(const routed *r, const routed_curve *c, const moeg_sampling *s
         write_curve(c, s->method, csv);
     if (svg != NULL)
         routed_draw(r, c, svg);
-    return routed_judge(c, out);
+    return routed_curve_judge(c, out);
 }

@@ -1,0 +1,18 @@
+#!/bin/sh
+# sh page.sh INDEX.html: what the page of the examples shows without scrolling, and how it sets powers.
+set -u
+awk '
+    /<section / { sections++ }
+    /<div class="scroll">/ { scrolls = 1 }
+    /<\/div>/ { scrolls = 0 }
+    /^agrees with theory: / && !scrolls { verdicts++ }
+    /^  ok / && scrolls { print "a check scrolls: " $0; bad = 1 }
+    /^<p>.*\^/ { print "a caret: " $0; bad = 1 }
+    /^<p>.*O\(τ<sup>α<\/sup>\)/ { powers++ }
+    END {
+        if (sections == 0 || verdicts != sections || powers == 0) {
+            print sections " sections, " verdicts " verdicts in sight, " powers " powers"
+            bad = 1
+        }
+        exit bad
+    }' "$1"
