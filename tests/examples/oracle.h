@@ -7,7 +7,7 @@
 
 #include <moegeom/moegeom.h>
 
-enum { N = 160, D = 3, K = 4, NTAU = 33 };
+enum { N = 640, D = 3, K = 4, NTAU = 33 };
 
 /* Two independent computations of some hundred roundings each. */
 static const double close_enough = 1e-12;
@@ -268,8 +268,8 @@ static inline void assert_risks_are_those_of(const oracle *o)
         all_safe = all_safe && fabsl(gap) <= 0.01L * expected.hard;
         safe = all_safe ? tau : safe;
     }
-    /* What few held-out rows add varies too much for any error bar. */
-    assert_true((known > 0 || o->any_held) && known < NTAU);
+    /* Some error bars are known, of rows that were held out too, and some are not. */
+    assert_true(known >= 10 && known < NTAU);
     assert_true(safe > 0.002 && safe < 4);
     char text[64];
     snprintf(text, sizeof text, "safe temperature: tau* = %.6g", safe);
