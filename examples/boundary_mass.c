@@ -26,12 +26,7 @@ static setting read_setting(int argc, char **argv)
         {"k", OPTION_COUNT, &o.k, "K", "of five experts the top-k gap, ranks K and K + 1 (not: two experts)",
          &o.k_given},
         {"r", OPTION_COUNT, &o.r, "R", "of five experts the gap of order R, ranks 1 and R + 1", &o.r_given},
-        {"router", OPTION_TEXT, &o.routed.router, "FILE",
-         "in place of these experts: affine router, .npy or headerless .csv, a row for each, weights then bias", NULL},
-        {"mean", OPTION_TEXT, &o.routed.mean, "FILE", "of the Gaussian law under the router, d numbers (0)", NULL},
-        {"cov", OPTION_TEXT, &o.routed.cov, "FILE", "its covariance, d x d numbers (the identity)", NULL},
-        {"K", OPTION_EXPERTS, &o.routed.K, "K", "in place of a file: experts of a router drawn by the seed (8)", NULL},
-        {"d", OPTION_COUNT, &o.routed.d, "D", "its dimension; its entries are N(0, 1/d) (32)", NULL},
+        ROUTED_OPTIONS(&o.routed),
         {"w", OPTION_GRID, &o.w, "LO:HI:COUNT", "widths, a geometric grid (1e-6:10:29; of a router 1e-12:1:25)", NULL},
         {"method", OPTION_METHOD, &o.s.method, "METHOD",
          "what the columns mass, lo and hi hold: auto or line (exact of two experts, of a router by lines), mc "
@@ -59,7 +54,7 @@ static setting read_setting(int argc, char **argv)
     if (o.w.count == 0)
         o.w = own != NULL ? (grid){1e-12, 1, o.quick ? 13 : 25} : (grid){1e-6, 10, o.quick ? 15 : 29};
     if (!o.n_given)
-        o.s.n = own != NULL ? (o.quick ? 1 << 13 : 1 << 16) : (o.quick ? 1 << 17 : 1 << 20);
+        o.s.n = own != NULL ? ROUTED_UNITS(o.quick) : (o.quick ? 1 << 17 : 1 << 20);
     routed_outputs(&o.routed, o.csv, o.plot);
     return o;
 }
@@ -129,8 +124,8 @@ static void write_csv(const nearties *c, const setting *o)
 static int measure_routed(const setting *o)
 {
     routed r = routed_read(&o->routed, o->s.seed);
-    if (o->k >= r.K || o->r >= r.K)
-        die("--%c: expected at most %zu of %zu experts, got %llu", o->k_given ? 'k' : 'r', r.K - 1, r.K,
+    if (o->k >= r.rows.K || o->r >= r.rows.K)
+        die("--%c: expected at most %zu of %zu experts, got %llu", o->k_given ? 'k' : 'r', r.rows.K - 1, r.rows.K,
             (unsigned long long)(o->k_given ? o->k : o->r));
     const moeg_gap gap = o->k_given   ? moeg_gap_top((size_t)o->k)
                          : o->r_given ? moeg_gap_order((size_t)o->r)

@@ -25,13 +25,7 @@ static setting read_setting(int argc, char **argv)
     const option_spec options[] = {
         {"family", OPTION_TEXT, &o.family, "NAME",
          "affine (the default), power2, power3, power5, power1/2, rayleigh or bounded", NULL},
-        {"router", OPTION_TEXT, &o.routed.router, "FILE",
-         "in place of a family: affine router, .npy or headerless .csv, a row for each expert, weights then bias",
-         NULL},
-        {"mean", OPTION_TEXT, &o.routed.mean, "FILE", "of the Gaussian law under the router, d numbers (0)", NULL},
-        {"cov", OPTION_TEXT, &o.routed.cov, "FILE", "its covariance, d x d numbers (the identity)", NULL},
-        {"K", OPTION_EXPERTS, &o.routed.K, "K", "in place of a file: experts of a router drawn by the seed (8)", NULL},
-        {"d", OPTION_COUNT, &o.routed.d, "D", "its dimension; its entries are N(0, 1/d) (32)", NULL},
+        ROUTED_OPTIONS(&o.routed),
         {"experts", OPTION_TEXT, &o.routed.experts, "KIND",
          "scalar experts on a router, drawn by the seed: constant, affine or mlp (affine)", NULL},
         {"tau", OPTION_GRID, &o.tau, "LO:HI:COUNT",
@@ -65,7 +59,7 @@ static setting read_setting(int argc, char **argv)
     if (o.tau.count == 0)
         o.tau = (grid){own != NULL ? 1e-12 : family->lowest, 1, o.quick ? 13 : 25};
     if (!o.n_given)
-        o.s.n = own != NULL ? (o.quick ? 1 << 13 : 1 << 16) : (o.quick ? 1 << 17 : 1 << 20);
+        o.s.n = own != NULL ? ROUTED_UNITS(o.quick) : (o.quick ? 1 << 17 : 1 << 20);
     /* A line of theirs costs hundreds of evaluations of every expert. */
     if (!o.n_given && o.routed.experts != NULL && strcmp(o.routed.experts, "mlp") == 0)
         o.s.rel_tol = o.quick ? 0.1 : 0.05;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_POINTS = 10000 };
+enum { MOST_POINTS = 10000, HELP_INDENT = 25, HELP_WIDTH = 100 };
 
 static void refuse(const char *name, const char *expected, const char *text)
 {
@@ -124,15 +124,36 @@ static void set_option(const option_spec *option, const char *text)
     }
 }
 
+/* Text in lines of at most HELP_WIDTH characters, all but the first after HELP_INDENT blanks. */
+static void print_wrapped(const char *text)
+{
+    size_t column = HELP_INDENT;
+    while (*text != '\0') {
+        const size_t length = strcspn(text, " ");
+        if (column > HELP_INDENT && column + 1 + length > HELP_WIDTH) {
+            printf("\n%*s", HELP_INDENT, "");
+            column = HELP_INDENT;
+        } else if (column > HELP_INDENT) {
+            putchar(' ');
+            column++;
+        }
+        printf("%.*s", (int)length, text);
+        column += length;
+        text += length + strspn(text + length, " ");
+    }
+    putchar('\n');
+}
+
 static void print_help(const char *program, const char *summary, const option_spec *options)
 {
     printf("usage: %s [options]\n\n%s\n\noptions:\n", program, summary);
     for (const option_spec *o = options; o->name != NULL; o++) {
         char head[64];
         snprintf(head, sizeof head, "--%s%s%s", o->name, o->argument ? " " : "", o->argument ? o->argument : "");
-        printf("  %-22s %s\n", head, o->help);
+        printf("  %-*s ", HELP_INDENT - 3, head);
+        print_wrapped(o->help);
     }
-    printf("  %-22s %s\n\n", "-h, --help", "print this and stop");
+    printf("  %-*s print this and stop\n\n", HELP_INDENT - 3, "-h, --help");
     printf("exit status: 0 if measurement and theory agree, 1 if they do not, 2 if the work could not be done\n");
 }
 

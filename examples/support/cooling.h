@@ -66,6 +66,10 @@ int cooling_is_perfect(const cooling *c);
 /* How many temperatures, from the lowest up, have a gap of at most SAFE_SHARE of the hard risk. */
 size_t cooling_safe(const cooling *c);
 
+/* The tables of the report, and one of them as CSV: of the gaps, without a target of the masses. */
+void cooling_print(const cooling *c, const cooling_options *o, FILE *out);
+void cooling_csv(const cooling *c, const char *path);
+
 void cooling_draw(const cooling *c, const cooling_options *o);
 
 /* Checks what theory says of the data as they are; returns the exit status. */

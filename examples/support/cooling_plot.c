@@ -33,9 +33,9 @@ static void send_gaps(plot *p, const cooling *c)
     allocate_columns(c->ntau, column);
     for (size_t i = 0; i < c->ntau; i++) {
         const double scale = cooling_is_perfect(c) ? 1 : 100 / c->hard.value, gap = c->gap[i].value * scale;
-        const double two = isfinite(c->gap[i].std_error) ? 2 * c->gap[i].std_error * scale : 0;
-        column[0][i] = c->tau[i];
         const int known = isfinite(c->gap[i].std_error);
+        const double two = known ? 2 * c->gap[i].std_error * scale : 0;
+        column[0][i] = c->tau[i];
         column[1][i] = gap < 0 && known ? -gap : NAN;
         column[2][i] = gap > 0 && known ? gap : NAN;
         column[3][i] = gap != 0 ? fabs(gap) : NAN;

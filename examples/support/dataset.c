@@ -226,27 +226,23 @@ void dataset_free(dataset *data)
 
 moeg_router *router_read(const char *path, size_t d, const double *mean)
 {
-    matrix m = matrix_read_router(path);
-    if (m.cols != d + 1)
+    router_file file = router_file_read(path);
+    if (file.d != d)
         die("--router: expected rows of %zu numbers in \"%s\" (%zu weights, then the bias), got rows of %zu", d + 1,
-            path, d, m.cols);
-    double *W = allocate(m.rows * d, sizeof *W), *b = allocate(m.rows, sizeof *b);
-    for (size_t k = 0; k < m.rows; k++) {
-        memcpy(W + k * d, m.values + k * m.cols, d * sizeof *W);
-        long double bias = m.values[k * m.cols + d];
+            path, d, file.d + 1);
+    for (size_t k = 0; k < file.K; k++) {
+        long double bias = file.b[k];
         for (size_t j = 0; j < d; j++)
-            bias += (long double)W[k * d + j] * mean[j];
-        b[k] = (double)bias;
-        if (!isfinite(b[k]))
+            bias += (long double)file.W[k * d + j] * mean[j];
+        file.b[k] = (double)bias;
+        if (!isfinite(file.b[k]))
             die("--router: expected logits in the range of double precision at the mean of the rows, got more in row "
                 "%zu of \"%s\"",
                 k + 1, path);
     }
     moeg_router *router;
-    if (moeg_router_affine_create(&router, m.rows, d, W, b) != MOEG_OK)
+    if (moeg_router_affine_create(&router, file.K, d, file.W, file.b) != MOEG_OK)
         die("--router: %s, in \"%s\"", moeg_last_error(), path);
-    free(W);
-    free(b);
-    matrix_free(&m);
+    router_file_free(&file);
     return router;
 }

@@ -87,18 +87,34 @@ void matrix_require_finite(const matrix *m, const char *option, const char *path
                     m->values[i * m->cols + j], i + 1, m->names[j]);
 }
 
-matrix matrix_read_router(const char *path)
+void matrix_require_bare(const matrix *m, const char *option, const char *path)
+{
+    if (m->named)
+        die("--%s: expected no header in \"%s\", got the column names %s, …", option, path, m->names[0]);
+}
+
+router_file router_file_read(const char *path)
 {
     matrix m = matrix_read("router", path);
     matrix_require_bare(&m, "router", path);
     if (m.rows < 2)
         die("--router: expected at least 2 rows in \"%s\", one for each expert, got %zu", path, m.rows);
+    if (m.cols < 2)
+        die("--router: expected weights, then the bias, in the rows of \"%s\", got rows of %zu", path, m.cols);
     matrix_require_finite(&m, "router", path);
-    return m;
+    router_file r = {.K = m.rows, .d = m.cols - 1};
+    r.W = allocate(r.K * r.d, sizeof(double));
+    r.b = allocate(r.K, sizeof(double));
+    for (size_t k = 0; k < r.K; k++) {
+        memcpy(r.W + k * r.d, m.values + k * m.cols, r.d * sizeof(double));
+        r.b[k] = m.values[k * m.cols + r.d];
+    }
+    matrix_free(&m);
+    return r;
 }
 
-void matrix_require_bare(const matrix *m, const char *option, const char *path)
+void router_file_free(router_file *r)
 {
-    if (m->named)
-        die("--%s: expected no header in \"%s\", got the column names %s, …", option, path, m->names[0]);
+    free(r->W);
+    free(r->b);
 }

@@ -25,7 +25,13 @@ void matrix_require_finite(const matrix *m, const char *option, const char *path
 /* No names in the first row of the file. */
 void matrix_require_bare(const matrix *m, const char *option, const char *path);
 
-/* A router's file: a row of finite numbers for each of at least two experts, weights, then the bias. */
-matrix matrix_read_router(const char *path);
+/* The file of an affine router: a row of finite numbers for each of at least two experts, weights, then the bias. */
+typedef struct router_file {
+    size_t K, d;
+    double *W, *b; /* (K x d), (K) */
+} router_file;
+
+router_file router_file_read(const char *path);
+void router_file_free(router_file *r);
 
 #endif

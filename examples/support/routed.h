@@ -4,11 +4,29 @@
 #define EXAMPLE_ROUTED_H
 
 #include "example.h"
+#include "matrix.h"
 
 typedef struct routed_options {
     const char *router, *mean, *cov, *experts; /* files, and the kind of the experts; NULL: not given */
     uint64_t K, d;                             /* 0: not given */
 } routed_options;
+
+/* Their place in a list of options, and how many rows and lines are taken where it was not asked for a number. */
+#define ROUTED_OPTIONS(o)                                                                                              \
+    {"router",                                                                                                         \
+     OPTION_TEXT,                                                                                                      \
+     &(o)->router,                                                                                                     \
+     "FILE",                                                                                                           \
+     "in place of those: an affine router, .npy or headerless .csv, a row for each expert, weights then bias",         \
+     NULL},                                                                                                            \
+        {"K", OPTION_EXPERTS, &(o)->K, "K", "in place of a file: experts of a router drawn by the seed (8)", NULL},    \
+        {"d", OPTION_COUNT, &(o)->d, "D", "its dimension; its entries are N(0, 1/d) (32)", NULL},                      \
+        {"mean", OPTION_TEXT, &(o)->mean, "FILE", "of the Gaussian law under the router, d numbers (0)", NULL},        \
+    {                                                                                                                  \
+        "cov", OPTION_TEXT, &(o)->cov, "FILE", "its covariance, d x d numbers (the identity)", NULL                    \
+    }
+
+#define ROUTED_UNITS(quick) ((quick) ? 1 << 13 : 1 << 16)
 
 /* The name of an option that was given; NULL: none was. */
 const char *routed_asked(const routed_options *o);
@@ -18,8 +36,7 @@ void routed_outputs(const routed_options *o, const char *csv, const char *svg);
 
 /* X ~ N(mean, covariance), logits W x + b. */
 typedef struct routed {
-    size_t K, d;
-    double *W, *b; /* (K x d), (K) */
+    router_file rows; /* K, d, W and b */
     moeg_law *law;
     moeg_router *router;
     char text[256];

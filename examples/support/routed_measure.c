@@ -33,18 +33,18 @@ static moeg_expert *draw_expert(const char *kind, size_t d, const double *z)
 /* The mixture, and its largest constant output. */
 static moeg_moe *draw_mixture(const routed *r, const char *kind, uint64_t seed, double *largest)
 {
-    const size_t numbers = HIDDEN * r->d + 1 + 2 * HIDDEN;
+    const size_t numbers = HIDDEN * r->rows.d + 1 + 2 * HIDDEN;
     double *z = allocate(numbers, sizeof *z);
-    moeg_expert **experts = allocate(r->K, sizeof(moeg_expert *));
+    moeg_expert **experts = allocate(r->rows.K, sizeof(moeg_expert *));
     moeg_moe *moe;
     *largest = 0;
-    for (size_t k = 0; k < r->K; k++) {
+    for (size_t k = 0; k < r->rows.K; k++) {
         require(moeg_stream_normals((moeg_stream){seed, EXPERT_STREAM}, k, 1, numbers, z));
-        *largest = fmax(*largest, fabs(z[HIDDEN * r->d]));
-        experts[k] = draw_expert(kind, r->d, z);
+        *largest = fmax(*largest, fabs(z[HIDDEN * r->rows.d]));
+        experts[k] = draw_expert(kind, r->rows.d, z);
     }
     require(moeg_moe_create(&moe, r->router, moeg_gate_softmax(), experts));
-    for (size_t k = 0; k < r->K; k++)
+    for (size_t k = 0; k < r->rows.K; k++)
         moeg_expert_free(experts[k]);
     free(experts);
     free(z);
@@ -81,7 +81,7 @@ static void bound_by_moments(routed_curve *c, const routed *r, const moeg_moe *m
         require(moeg_bound_holder_moment(moe, teacher, r->law, MOEG_MIX_OUTPUT, orders[p], &s, &moment));
         if (!isfinite(moment.hi))
             continue;
-        require(moeg_bound_holder(condition, moeg_gate_softmax(), r->K, orders[p], moment.hi, c->n, c->x, bound));
+        require(moeg_bound_holder(condition, moeg_gate_softmax(), r->rows.K, orders[p], moment.hi, c->n, c->x, bound));
         for (size_t i = 0; i < c->n; i++)
             c->bound[i] = fmin(c->bound[i], bound[i]);
     }
@@ -106,8 +106,8 @@ static void bound_gaps(routed_curve *c, const routed *r, const moeg_moe *moe, co
     c->small = 1e-3 / condition.C;
     c->bound_name = largest > 0 ? "certified bound" : "bound from sampled moments";
     if (largest > 0)
-        require(
-            moeg_bound_bounded(&condition, moeg_gate_softmax(), MOEG_MIX_OUTPUT, r->K, &limits, c->n, c->x, c->bound));
+        require(moeg_bound_bounded(&condition, moeg_gate_softmax(), MOEG_MIX_OUTPUT, r->rows.K, &limits, c->n, c->x,
+                                   c->bound));
     else
         bound_by_moments(c, r, moe, teacher, &condition, s);
 }
@@ -190,7 +190,7 @@ routed_curve routed_gap(const routed *r, const char *experts, grid tau, const mo
     double largest;
     routed_curve c = curve_create("gap", "tau", "rows in 45 tau", 1, tau);
     moeg_moe *moe = draw_mixture(r, kind, asked->seed, &largest);
-    moeg_teacher *teacher = zero_teacher(r->d);
+    moeg_teacher *teacher = zero_teacher(r->rows.d);
     moeg_estimate *line = allocate(c.n, sizeof *line), slope;
     moeg_sampling s = *asked;
     progress bar;

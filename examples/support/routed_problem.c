@@ -1,4 +1,3 @@
-#include "matrix.h"
 #include "routed.h"
 
 #include <float.h>
@@ -25,33 +24,17 @@ void routed_outputs(const routed_options *o, const char *csv, const char *svg)
     outputs_require(csv, svg, 3, inputs);
 }
 
-static void read_router(routed *r, const char *path)
+static router_file draw_router(const routed_options *o, uint64_t seed)
 {
-    matrix m = matrix_read_router(path);
-    if (m.cols < 2)
-        die("--router: expected weights, then the bias, in the rows of \"%s\", got rows of %zu", path, m.cols);
-    r->K = m.rows;
-    r->d = m.cols - 1;
-    r->W = allocate(r->K * r->d, sizeof(double));
-    r->b = allocate(r->K, sizeof(double));
-    for (size_t k = 0; k < r->K; k++) {
-        memcpy(r->W + k * r->d, m.values + k * m.cols, r->d * sizeof(double));
-        r->b[k] = m.values[k * m.cols + r->d];
-    }
-    matrix_free(&m);
-}
-
-static void draw_router(routed *r, const routed_options *o, uint64_t seed)
-{
-    r->K = o->K > 0 ? (size_t)o->K : DEFAULT_K;
-    r->d = o->d > 0 ? (size_t)o->d : DEFAULT_D;
-    if (r->K > 4096 || r->d > 65536)
-        die("--K, --d: expected at most 4096 experts in 65536 dimensions, got %zu in %zu", r->K, r->d);
-    r->W = allocate(r->K * r->d, sizeof(double));
-    r->b = allocate(r->K, sizeof(double));
-    require(moeg_stream_normals((moeg_stream){seed, ROUTER_STREAM}, 0, r->K, r->d, r->W));
-    for (size_t i = 0; i < r->K * r->d; i++)
-        r->W[i] /= sqrt((double)r->d);
+    router_file r = {.K = o->K > 0 ? (size_t)o->K : DEFAULT_K, .d = o->d > 0 ? (size_t)o->d : DEFAULT_D};
+    if (r.K > 4096 || r.d > 65536)
+        die("--K, --d: expected at most 4096 experts in 65536 dimensions, got %zu in %zu", r.K, r.d);
+    r.W = allocate(r.K * r.d, sizeof(double));
+    r.b = allocate(r.K, sizeof(double));
+    require(moeg_stream_normals((moeg_stream){seed, ROUTER_STREAM}, 0, r.K, r.d, r.W));
+    for (size_t i = 0; i < r.K * r.d; i++)
+        r.W[i] /= sqrt((double)r.d);
+    return r;
 }
 
 /* The numbers of a file that holds rows x cols of them. */
@@ -70,20 +53,17 @@ static double *read_numbers(const char *option, const char *path, size_t rows, s
 
 routed routed_read(const routed_options *o, uint64_t seed)
 {
-    routed r = {.K = 0};
     if (o->router != NULL && (o->K > 0 || o->d > 0))
         die("--K, --d: expected without --router, whose file has its own");
-    if (o->router != NULL)
-        read_router(&r, o->router);
-    else
-        draw_router(&r, o, seed);
-    double *mean = o->mean == NULL ? NULL : read_numbers("mean", o->mean, 1, r.d);
-    double *covariance = o->cov == NULL ? NULL : read_numbers("cov", o->cov, r.d, r.d);
-    if (moeg_law_gaussian_create(&r.law, r.d, mean, covariance) != MOEG_OK)
+    routed r = {.rows = o->router != NULL ? router_file_read(o->router) : draw_router(o, seed)};
+    const size_t K = r.rows.K, d = r.rows.d;
+    double *mean = o->mean == NULL ? NULL : read_numbers("mean", o->mean, 1, d);
+    double *covariance = o->cov == NULL ? NULL : read_numbers("cov", o->cov, d, d);
+    if (moeg_law_gaussian_create(&r.law, d, mean, covariance) != MOEG_OK)
         die("--cov: %s", moeg_last_error());
-    require(moeg_router_affine_create(&r.router, r.K, r.d, r.W, r.b));
-    snprintf(r.text, sizeof r.text, "%zu experts, X ~ N(%s, %s) in R^%zu, router %s%.100s", r.K, mean ? "mu" : "0",
-             covariance ? "Sigma" : "I", r.d, o->router ? "" : "of entries N(0, 1/d)", o->router ? o->router : "");
+    require(moeg_router_affine_create(&r.router, K, d, r.rows.W, r.rows.b));
+    snprintf(r.text, sizeof r.text, "%zu experts, X ~ N(%s, %s) in R^%zu, router %s%.100s", K, mean ? "mu" : "0",
+             covariance ? "Sigma" : "I", d, o->router ? "" : "of entries N(0, 1/d)", o->router ? o->router : "");
     free(mean);
     free(covariance);
     return r;
@@ -91,8 +71,7 @@ routed routed_read(const routed_options *o, uint64_t seed)
 
 void routed_free(routed *r)
 {
-    free(r->W);
-    free(r->b);
+    router_file_free(&r->rows);
     moeg_law_free(r->law);
     moeg_router_free(r->router);
 }
@@ -100,20 +79,21 @@ void routed_free(routed *r)
 moeg_status routed_condition(const routed *r, moeg_margin_condition *condition)
 {
     moeg_margin_condition sum = {.C = 0, .alpha = 1, .t0 = INFINITY};
-    double *W = allocate(2 * r->d, sizeof *W);
+    const size_t K = r->rows.K, d = r->rows.d;
+    double *W = allocate(2 * d, sizeof *W);
     moeg_status status = MOEG_OK;
-    for (size_t i = 0; i < r->K; i++)
-        for (size_t j = i + 1; j < r->K && status == MOEG_OK; j++) {
-            const double b[2] = {r->b[i], r->b[j]};
+    for (size_t i = 0; i < K; i++)
+        for (size_t j = i + 1; j < K && status == MOEG_OK; j++) {
+            const double b[2] = {r->rows.b[i], r->rows.b[j]};
             moeg_router *pair;
             moeg_margin_condition one;
-            memcpy(W, r->W + i * r->d, r->d * sizeof *W);
-            memcpy(W + r->d, r->W + j * r->d, r->d * sizeof *W);
-            require(moeg_router_affine_create(&pair, 2, r->d, W, b));
+            memcpy(W, r->rows.W + i * d, d * sizeof *W);
+            memcpy(W + d, r->rows.W + j * d, d * sizeof *W);
+            require(moeg_router_affine_create(&pair, 2, d, W, b));
             status = moeg_bound_margin_condition(pair, r->law, &one);
             moeg_router_free(pair);
             if (status == MOEG_OK) {
-                sum.C += one.C * (1 + 4 * DBL_EPSILON * (double)r->K);
+                sum.C += one.C * (1 + 4 * DBL_EPSILON * (double)K);
                 sum.t0 = fmin(sum.t0, one.t0);
             }
         }
