@@ -53,31 +53,41 @@ typedef struct moeg_leading {
 MOEG_EXPORT moeg_status moeg_leading_term(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,
                                           moeg_mixing mixing, moeg_leading *leading);
 
-/** The slope of the gap at tau = 0, lim G(tau)/tau, for any number of experts: with S[q] = sum_{i<j} of the integrals
- * of p q/|grad(a_i - a_j)| over the interface of i and j, J and delta across it,
+/** The slope of the gap at tau = 0, lim G(tau)/tau, for any number of experts. With S[q] = sum_{i<j} of the integrals
+ * of p q/|grad(a_i - a_j)| over the interface of i and j, where the best expert changes (SUBSET: where they have the
+ * ranks k and k + 1), and delta = f_i - f_j and J = m_i - m_j across it, it is
  *
- *     output mixing: 2 ln 2 S[J.delta] - S[|delta|^2],   loss mixing: 2 ln 2 S[J.delta].
+ * - of SOFTMAX, TOPK_RENORM and TOPK_RAW with k >= 2: 2 ln 2 S[J.delta] - S[|delta|^2], loss mixing 2 ln 2 S[J.delta];
+ * - of SUBSET: 2 ln 2 S[J.delta]/k - S[|delta|^2]/k^2, loss mixing 2 ln 2 S[J.delta]/k;
+ * - of TOPK_RAW with k = 1: S[2 ln 2 (f_i.m_i + f_j.m_j) - (ln 2 + 1/2)(|f_i|^2 + |f_j|^2)], loss mixing
+ *   -ln 2 S[|f_i - m_i|^2 + |f_j - m_j|^2 + 2 sigma^2];
+ * - of gates that tau does not move: 0.
  *
  * Where one line is enough (K = 2, moeg_leading_term()) it is that term's coefficient if its power is 1, 0 if it is
- * more. K > 2: where method LINE follows risks along the rays of all cells (moeg_risk_curve()), each interface is seen
- * from both its cells; std_error is that over lines, or 0 where logits differ in two dimensions. Loss mixing and m one
- * expert: exactly 0.
+ * more. Else it is for what method LINE is for of moeg_risk_curve(): along the rays of all cells, each interface seen
+ * from both sides, or, where these do not apply, on general lines, which have its integrand where they cross: any gate,
+ * experts of any kind, any teacher but one known by rows or behind a router that is not affine. std_error is that over
+ * lines, or 0 where everything varies in one or two dimensions. Exactly 0, with no error: loss mixing of gates that sum
+ * to 1 and an m that jumps at none of the interfaces, which exact arithmetic on the rows of both routers tells.
  * @param s      method AUTO or LINE
  * @param slope  value untouched on error
  * @return #MOEG_OK; #MOEG_EUNABLE (too few lines for an error bar); #MOEG_ECANCELED (written, over the lines done);
- *         #MOEG_EINVAL (also n < 4 lines a cell); #MOEG_EUNSUPPORTED (MC, or no lines; both reasons in the message);
- *         #MOEG_EDOM (as moeg_leading_term(), and where its power is below 1); #MOEG_ERANGE; #MOEG_ENOMEM. */
+ *         #MOEG_EINVAL (also n < 4 lines a direction); #MOEG_EUNSUPPORTED (MC, or no lines; both reasons in the
+ *         message; three experts that tie wherever two of them do, where they decide); #MOEG_EDOM (as
+ *         moeg_leading_term(), and where its power is below 1; experts that tie everywhere where they decide);
+ *         #MOEG_ERANGE; what experts and teacher return (moeg_expert_forward()); #MOEG_ENOMEM. */
 MOEG_EXPORT moeg_status moeg_leading_slope(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,
                                            moeg_mixing mixing, const moeg_sampling *s, moeg_estimate *slope);
 
 /** What the gap has beyond its slope at 0: remainders R(tau) = (G(tau) - tau slope)/tau^2, which tend to a constant as
  * tau -> 0.
  *
- * On rays gap and slope are differences line by line, formed without cancellation, so that the error of R is its own:
- * it does not hold the error of the slope. It grows like tau^(-1/2), for R is made where three experts nearly tie, on a
- * share of lines of the order of tau; where too few lines are there, the error is that of a larger temperature, scaled.
- * On one line it is the difference of two numbers. Where rounding may have done more than value and error are, the
- * remainder is blank: a NaN between infinite limits, and the status #MOEG_EUNABLE.
+ * Gap and slope are differences line by line, on rays formed without cancellation, so that the error of R is its own:
+ * it does not hold the error of the slope. It grows like tau^(-1/2), for R is made where three experts nearly tie, or
+ * the teacher jumps near a tie, on a share of lines of the order of tau; where too few lines are there, the error is
+ * that of a larger temperature, scaled. Where nothing is drawn R is the difference of two numbers. Where rounding may
+ * have done more than value and error are, the remainder is blank: a NaN between infinite limits, and the status
+ * #MOEG_EUNABLE.
  * @param ntau       temperatures, at least 1
  * @param tau        (ntau), each in [1e-300, 1e300], in any order
  * @param slope      as moeg_leading_slope()'s, from the same lines, or NULL

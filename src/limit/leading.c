@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "limit/check.h"
 #include "limit/line.h"
+#include "limit/nodes.h"
 #include "limit/ray_risk.h"
 
 #include <float.h>
@@ -66,7 +67,7 @@ static moeg_status expand_line(const char *function, const moeg_line_risk *risk,
 /* What is not above its rounding is not told. */
 static int make_blank(moeg_estimate *e)
 {
-    if (e->quad_error < fmax(fabs(e->value), e->std_error))
+    if (e->quad_error == 0 || e->quad_error < fmax(fabs(e->value), e->std_error))
         return 0;
     e->value = NAN;
     e->std_error = INFINITY;
@@ -75,27 +76,58 @@ static int make_blank(moeg_estimate *e)
     return 1;
 }
 
+/* Any lines; refusal and why tell what one line and rays were refused for. */
+static moeg_status expand_nodes(const char *function, const char *refusal, const moeg_moe *moe,
+                                const moeg_teacher *teacher, const moeg_law *law, moeg_mixing mixing, size_t ntau,
+                                const double *tau, const moeg_sampling *s, moeg_estimate *slope,
+                                moeg_estimate *remainder)
+{
+    moeg_nodes nodes;
+    const char *why;
+    moeg_status status = moeg_nodes_init(function, moe, teacher, law, &nodes, &why);
+    if (status != MOEG_OK)
+        return status;
+    if (why != NULL)
+        status = moeg_fail(MOEG_EUNSUPPORTED, "%s: %s (nor do many lines apply: %s)", function, refusal, why);
+    else
+        status = moeg_nodes_remainder(function, &nodes, mixing, ntau, tau, s, slope, remainder);
+    moeg_nodes_free(&nodes);
+    return status;
+}
+
+/* Rays, unless directions are given; or any lines. */
+static moeg_status expand_lines(const char *function, const char *refusal, const moeg_moe *moe,
+                                const moeg_teacher *teacher, const moeg_law *law, moeg_mixing mixing, size_t ntau,
+                                const double *tau, const moeg_sampling *s, moeg_estimate *slope,
+                                moeg_estimate *remainder)
+{
+    moeg_ray_risk risk;
+    const char *why;
+    if (s->directions != NULL)
+        return expand_nodes(function, refusal, moe, teacher, law, mixing, ntau, tau, s, slope, remainder);
+    moeg_status status = moeg_ray_risk_init(function, moe, teacher, law, &risk, &why);
+    if (status != MOEG_OK)
+        return status;
+    status = why != NULL ? expand_nodes(function, refusal, moe, teacher, law, mixing, ntau, tau, s, slope, remainder)
+                         : moeg_ray_remainder(function, &risk, mixing, ntau, tau, s, slope, remainder);
+    moeg_ray_risk_free(&risk);
+    return status;
+}
+
 static moeg_status expand(const char *function, const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,
                           moeg_mixing mixing, size_t ntau, const double *tau, const moeg_sampling *s,
                           moeg_estimate *slope, moeg_estimate *remainder)
 {
-    const char *refusal = moeg_line_risk_refusal(moe, teacher, law), *why = NULL;
+    const char *refusal = moeg_line_risk_refusal(moe, teacher, law);
     if (s->method == MOEG_METHOD_MC)
         return moeg_fail(MOEG_EUNSUPPORTED, "%s: method mc does not apply: no row lies on an interface", function);
-    moeg_status status;
-    if (refusal == NULL) {
-        moeg_line_risk line;
+    if (refusal != NULL)
+        return expand_lines(function, refusal, moe, teacher, law, mixing, ntau, tau, s, slope, remainder);
+    moeg_line_risk line;
+    moeg_status status = moeg_check_no_directions(function, s);
+    if (status == MOEG_OK)
         status = moeg_line_risk_init(function, moe, teacher, law, &line);
-        return status != MOEG_OK ? status : expand_line(function, &line, mixing, ntau, tau, s->level, slope, remainder);
-    }
-    moeg_ray_risk risk;
-    status = moeg_ray_risk_init(function, moe, teacher, law, &risk, &why);
-    if (status != MOEG_OK)
-        return status;
-    status = why != NULL ? moeg_fail(MOEG_EUNSUPPORTED, "%s: %s (nor do many lines apply: %s)", function, refusal, why)
-                         : moeg_ray_remainder(function, &risk, mixing, ntau, tau, s, slope, remainder);
-    moeg_ray_risk_free(&risk);
-    return status;
+    return status == MOEG_OK ? expand_line(function, &line, mixing, ntau, tau, s->level, slope, remainder) : status;
 }
 
 moeg_status moeg_leading_slope(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,

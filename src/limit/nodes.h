@@ -7,6 +7,7 @@
 #ifndef MOEG_LIMIT_NODES_H
 #define MOEG_LIMIT_NODES_H
 
+#include "limit/pair.h"
 #include "limit/risk_job.h"
 #include "line/envelope.h"
 #include "line/frame.h"
@@ -52,6 +53,9 @@ void moeg_nodes_free(moeg_nodes *nodes);
 const char *moeg_nodes_read_teacher(const moeg_teacher *teacher, moeg_nodes *nodes);
 moeg_status moeg_nodes_find_twins(const char *function, moeg_nodes *nodes);
 
+/* The logits of two experts of the frame's router number `which`, one less the other. */
+moeg_row moeg_nodes_row(const moeg_nodes *nodes, size_t which, size_t i, size_t j);
+
 /* Lines of one direction. */
 typedef struct moeg_nodes_way {
     double *e;            /* (r) */
@@ -73,11 +77,14 @@ typedef enum moeg_nodes_hard {
     MOEG_NODES_DRAWN       /* where z is: with expectation that, from one point */
 } moeg_nodes_hard;
 
-/* What is computed on a line: the hard risk, then the gaps of the context's temperatures. */
+/* What is computed on a line: the hard risk (0 if not wanted), the gaps of the context's temperatures, and, if wanted,
+ * the leading term of the gap, lim gap/tau, then for each temperature how near a tie of more than two is, or a jump of
+ * the teacher to a tie: the sum over them of density/slope e^(-gap/tau). */
 typedef struct moeg_nodes_curve {
     const moeg_nodes *nodes;
     moeg_risk_context *context;
     moeg_nodes_hard hard;
+    int with_lead, with_near;
     double window; /* what is farther out than this is left out */
     double felt;   /* so is what has a gap above this many tau */
     size_t rows;   /* of a block of nodes */
@@ -89,11 +96,15 @@ moeg_status moeg_nodes_curve_init(const char *function, const moeg_nodes *nodes,
                                   moeg_nodes_curve *curve);
 void moeg_nodes_curve_free(moeg_nodes_curve *curve);
 
+/* How many values a line has. */
+size_t moeg_nodes_count(const moeg_nodes_curve *curve);
+
 /* Doubles of workspace for n lines. */
 size_t moeg_nodes_workspace(const moeg_nodes_curve *curve, size_t stride);
 
 /* Values of the first n of each `period` of `stride` lines, those through z (drawn x stride): values and errors
- * (1 + ntau x stride), those of the others 0. Fails as experts and teacher do; MOEG_ERANGE if something overflows. */
+ * (count x stride), those of the others 0. Fails as experts and teacher do; MOEG_ERANGE if something overflows. Of
+ * leading terms: MOEG_EDOM (the deciding ranks tie everywhere), MOEG_EUNSUPPORTED (three experts tie where two do). */
 moeg_status moeg_nodes_lines(const moeg_nodes_curve *curve, const moeg_nodes_way *way, size_t n, size_t period,
                              size_t stride, const double *z, double *workspace, double *values, double *errors);
 
@@ -102,13 +113,48 @@ moeg_status moeg_nodes_risk_curve(const char *function, const moeg_nodes *nodes,
                                   const double *tau, const moeg_sampling *s, moeg_estimate *hard, moeg_estimate *soft,
                                   moeg_estimate *gap, double *gap_covariance);
 
-/* Into a result of 1 + 2 ntau: hard risk, gaps and soft risks (nodes_sample.c). As moeg_lines_expect().
- */
+/* As moeg_leading_remainder(). */
+moeg_status moeg_nodes_remainder(const char *function, const moeg_nodes *nodes, moeg_mixing mixing, size_t ntau,
+                                 const double *tau, const moeg_sampling *s, moeg_estimate *slope,
+                                 moeg_estimate *remainder);
+
+/* What came out, each value in a unit of its own. */
+typedef struct moeg_nodes_result {
+    moeg_ray_result sampled; /* of `count` values; 1 line where none was drawn */
+    size_t count;
+    double *unit; /* (count) */
+} moeg_nodes_result;
+
+/* Room for `count` values in units of 1, zeroed. To be freed with moeg_nodes_result_free(), whatever it returns:
+ * MOEG_ENOMEM. */
+moeg_status moeg_nodes_result_init(const char *function, size_t count, moeg_nodes_result *result);
+void moeg_nodes_result_free(moeg_nodes_result *result);
+
+/* Value v over the divisor. MOEG_OK or MOEG_EUNABLE (too few lines for an error bar). */
+moeg_status moeg_nodes_estimate(const moeg_nodes_result *result, size_t v, double divisor, double level,
+                                moeg_estimate *out);
+
+/* All of it times a scale > 0. */
+void moeg_nodes_scale(double scale, moeg_estimate *e);
+
+/* Makes a result of hard risk, gaps and soft risks; or, of rests, of the leading term and gaps over tau less it, tau >
+ * 0 (nodes_sample.c). Values beyond these are its own. As moeg_lines_expect(); MOEG_EINVAL also of directions. */
 moeg_status moeg_nodes_sample(const char *function, const moeg_nodes *nodes, moeg_mixing mixing, size_t ntau,
-                              const double *tau, const moeg_sampling *s, moeg_ray_result *result);
+                              const double *tau, int rests, const moeg_sampling *s, moeg_nodes_result *result);
+
+/* Whether nothing has to be drawn: all there is varies in one dimension or two. */
+int moeg_nodes_are_whole(const moeg_nodes *nodes);
+
+/* What is wanted beside gaps. */
+typedef enum moeg_nodes_first { MOEG_NODES_NONE, MOEG_NODES_HARD, MOEG_NODES_LEAD } moeg_nodes_first;
+
+/* There (nodes_whole.c): value and error (1 + ntau), what is wanted first, then the gaps. Fails as moeg_nodes_lines().
+ */
+moeg_status moeg_nodes_whole(const char *function, const moeg_nodes *nodes, moeg_mixing mixing, size_t ntau,
+                             const double *tau, moeg_nodes_first first, double *value, double *error);
 
 /* r = 2 and nothing else drawn, one temperature or none: by quadrature over the coordinate across lines of one
- * direction (nodes_plane.c). value and error (1 + ntau). MOEG_ENOMEM, and as moeg_nodes_lines(). */
+ * direction (nodes_plane.c). value and error of all values of a line. MOEG_ENOMEM, and as moeg_nodes_lines(). */
 moeg_status moeg_nodes_plane(const char *function, const moeg_nodes_curve *curve, double *value, double *error);
 
 #endif

@@ -161,7 +161,7 @@ static void find_kinks(plane *q)
 /* Adds the panel [lo, hi], y = anchor + offset: its nodes are the lines of one block. */
 static moeg_status add_panel(plane *q, double anchor, double lo, double hi)
 {
-    const size_t stride = moeg_round_lanes(PANEL), count = 1 + q->curve->context->ntau;
+    const size_t stride = moeg_round_lanes(PANEL), count = moeg_nodes_count(q->curve);
     const double half = (hi - lo) / 2, middle = (hi + lo) / 2;
     double density[PANEL];
     for (size_t i = 0; i < stride; i++) {
@@ -215,7 +215,7 @@ static size_t count_pairs(const moeg_nodes *p)
 static int allocate(plane *q)
 {
     const size_t pairs = count_pairs(q->nodes), stride = moeg_round_lanes(PANEL);
-    const size_t count = 1 + q->curve->context->ntau;
+    const size_t count = moeg_nodes_count(q->curve);
     q->tie = moeg_alloc(pairs, sizeof *q->tie);
     q->kink = moeg_alloc(pairs, (pairs + 2) * sizeof *q->kink);
     q->logits = moeg_alloc(q->nodes->K + q->nodes->pieces, sizeof *q->logits);
@@ -252,8 +252,8 @@ moeg_status moeg_nodes_plane(const char *function, const moeg_nodes_curve *curve
     if (status == MOEG_OK) {
         q.value = value;
         q.error = error;
-        memset(value, 0, (1 + c->ntau) * sizeof *value);
-        memset(error, 0, (1 + c->ntau) * sizeof *error);
+        memset(value, 0, moeg_nodes_count(curve) * sizeof *value);
+        memset(error, 0, moeg_nodes_count(curve) * sizeof *error);
         find_ties(&q);
         find_kinks(&q);
     }

@@ -1,25 +1,17 @@
 /* General lines drawn at random: in strata whose directions between them see every tie (line/strata.h). */
+#include "limit/nodes_sample.h"
 #include "base/error.h"
 #include "base/kernel.h"
 #include "base/memory.h"
 #include "base/rounds.h"
-#include "limit/nodes.h"
 #include "limit/ray_estimate.h"
 #include "model/model.h"
 
 #include <math.h>
+#include <string.h>
 
 /* e^-45 of the density at 0. */
 static const double WINDOW = 9.5;
-
-typedef struct lines {
-    moeg_nodes_curve curve;
-    moeg_strata strata;
-    moeg_nodes_way *way; /* (strata) */
-    double *weight;      /* (strata x K x K) */
-    size_t ntau;
-    const moeg_sampling *s;
-} lines;
 
 static double *take(double *base, size_t *used, size_t count)
 {
@@ -28,66 +20,101 @@ static double *take(double *base, size_t *used, size_t count)
     return base == NULL ? NULL : base + at;
 }
 
-/* u, values and errors: hard risk, gaps and soft risks; then what nodes want. */
-static size_t layout(const lines *l, double *base, moeg_line_draw *draw, double **rest)
+/* What a block has: of the walk (moeg_nodes_lines()) and, from that, of the draw. */
+typedef struct block {
+    double *values, *errors, *workspace;
+} block;
+
+static size_t layout(const moeg_nodes_sampler *l, double *base, moeg_line_draw *draw, block *b)
 {
+    const size_t stride = draw->stride, walked = moeg_nodes_count(&l->curve);
     size_t used = 0;
-    draw->u = take(base, &used, l->curve.nodes->drawn * draw->stride);
-    draw->values = take(base, &used, (1 + 2 * l->ntau) * draw->stride);
-    draw->errors = take(base, &used, (1 + 2 * l->ntau) * draw->stride);
-    *rest = take(base, &used, moeg_nodes_workspace(&l->curve, draw->stride));
+    draw->u = take(base, &used, l->curve.nodes->drawn * stride);
+    draw->values = take(base, &used, l->count * stride);
+    draw->errors = take(base, &used, l->count * stride);
+    b->values = take(base, &used, walked * stride);
+    b->errors = take(base, &used, walked * stride);
+    b->workspace = take(base, &used, moeg_nodes_workspace(&l->curve, stride));
     return used;
 }
 
 static size_t room(const void *self, size_t stride)
 {
-    double *rest;
+    block b;
     moeg_line_draw draw = {.stride = stride};
-    return layout(self, NULL, &draw, &rest);
+    return layout(self, NULL, &draw, &b);
 }
 
 static void place(const void *self, size_t stratum, moeg_line_draw *draw)
 {
-    double *rest;
+    block b;
     (void)stratum;
-    layout(self, draw->base, draw, &rest);
+    layout(self, draw->base, draw, &b);
+}
+
+/* From values of the walk, stride apart, to those of the draw. */
+static void set_values(const moeg_nodes_sampler *l, size_t stride, const double *walk, int errors, double *out)
+{
+    const size_t ntau = l->ntau, total = l->curve.context->ntau, size = stride * sizeof *out;
+    const double *lead = walk + (1 + total) * stride, *near = walk + (1 + total + (l->rests != 0)) * stride;
+    const double *first = l->rests ? lead : walk;
+    memcpy(out, first, size);
+    for (size_t t = 0; t < total; t++) {
+        double *to = out + moeg_nodes_gap_place(l, t) * stride;
+        const double *gap = walk + (1 + t) * stride;
+        for (size_t i = 0; i < stride; i++)
+            to[i] = gap[i] / l->unit[t] + (l->rests ? errors ? lead[i] : -lead[i] : 0);
+    }
+    for (size_t i = 0; !l->rests && i < ntau * stride; i++)
+        out[(1 + ntau) * stride + i] = walk[i % stride] + walk[stride + i];
+    if (l->curve.with_near)
+        memcpy(out + (l->count - total) * stride, near, total * size);
 }
 
 static moeg_status evaluate(const void *self, size_t stratum, const moeg_line_draw *draw)
 {
-    const lines *l = self;
-    const size_t stride = draw->stride, ntau = l->ntau;
-    double *rest;
+    const moeg_nodes_sampler *l = self;
+    const size_t stride = draw->stride;
+    block b;
     moeg_line_draw again = *draw;
-    layout(l, draw->base, &again, &rest);
-    const moeg_status status = moeg_nodes_lines(&l->curve, &l->way[stratum], draw->n, stride / 2, stride, draw->u, rest,
-                                                draw->values, draw->errors);
-    for (size_t i = 0; i < ntau * stride && status == MOEG_OK; i++) {
-        draw->values[(1 + ntau) * stride + i] = draw->values[i % stride] + draw->values[stride + i];
-        draw->errors[(1 + ntau) * stride + i] = draw->errors[i % stride] + draw->errors[stride + i];
+    layout(l, draw->base, &again, &b);
+    const moeg_status status = moeg_nodes_lines(&l->curve, &l->way[stratum], draw->n, stride / 2, stride, draw->u,
+                                                b.workspace, b.values, b.errors);
+    if (status == MOEG_OK) {
+        set_values(l, stride, b.values, 0, draw->values);
+        set_values(l, stride, b.errors, 1, draw->errors);
     }
     return status;
 }
 
-/* Of the gaps, which the tolerance is for. */
+/* What the tolerance is for: the gaps, or slope and remainders. */
 static double excess(const void *self, moeg_ray_result *result)
 {
-    const lines *l = self;
+    const moeg_nodes_sampler *l = self;
     double most = 0;
-    for (size_t t = 0; t < l->ntau; t++) {
-        moeg_estimate gap;
-        moeg_ray_estimate(result, 1 + 2 * l->ntau, 1 + t, 0, l->s->level, &gap);
-        most = fmax(most, moeg_tolerance_excess(l->s, 1, &gap));
+    moeg_nodes_correct_rests(l, result);
+    for (size_t v = l->rests ? 0 : 1; v <= l->ntau; v++) {
+        moeg_estimate e;
+        const double scale = v == 0 ? 1 : l->rests ? 1 / l->curve.context->tau[v - 1] : l->unit[v - 1];
+        moeg_ray_estimate(result, l->count, v, 0, l->s->level, &e);
+        moeg_nodes_scale(scale, &e);
+        most = fmax(most, moeg_tolerance_excess(l->s, 1, &e));
     }
     return most;
 }
 
 /* Directions, and what each line's piece weighs by the pair that decides there. */
-static moeg_status set_ways(const char *function, const moeg_nodes *p, lines *l)
+static moeg_status set_ways(const char *function, const moeg_nodes *p, moeg_nodes_sampler *l)
 {
     const size_t K = p->K;
-    moeg_status status = moeg_strata_init(function, &p->frame, p->r < 2 ? MOEG_SHARING_WHOLE : MOEG_SHARING_BALANCE,
-                                          NULL, 0, NULL, &l->strata);
+    const moeg_sampling *s = l->s;
+    moeg_status status = MOEG_OK;
+    if (s->directions != NULL)
+        status = moeg_check_rows(function, "directions", s->direction_count, p->frame.d, s->directions);
+    if (status == MOEG_OK)
+        status = moeg_strata_init(function, &p->frame,
+                                  p->r < 2 && s->directions == NULL ? MOEG_SHARING_WHOLE : MOEG_SHARING_BALANCE, NULL,
+                                  s->direction_count, s->directions, &l->strata);
     if (status != MOEG_OK)
         return status;
     l->way = moeg_alloc_zero(l->strata.count, sizeof *l->way);
@@ -104,39 +131,73 @@ static moeg_status set_ways(const char *function, const moeg_nodes *p, lines *l)
     return status;
 }
 
-static void release(lines *l)
+/* The temperatures: those asked for, and where rests are all there is, one more to judge them by. */
+static moeg_status set_curve(const char *function, const moeg_nodes *p, moeg_mixing mixing, const double *tau,
+                             moeg_nodes_sampler *l)
+{
+    const size_t ntau = l->ntau;
+    const double reference = moeg_nodes_judges_rests(l, mixing, tau);
+    const int judged = reference > 0;
+    const size_t total = ntau + (judged ? 1 : 0);
+    double *grid = moeg_alloc(total, sizeof *grid);
+    l->unit = moeg_alloc(total, sizeof *l->unit);
+    if (grid == NULL || l->unit == NULL) {
+        moeg_release(grid);
+        return moeg_fail_memory(function);
+    }
+    for (size_t t = 0; t < total; t++) {
+        grid[t] = t < ntau ? tau[t] : reference;
+        l->unit[t] = l->rests ? grid[t] : moeg_nodes_unit(grid[t]);
+    }
+    l->count = 1 + (l->rests ? 1 : 2) * ntau + (judged ? 1 + total : 0);
+    const moeg_nodes_hard hard = l->rests ? MOEG_NODES_NO_HARD : p->affine ? MOEG_NODES_INTEGRATED : MOEG_NODES_DRAWN;
+    const moeg_status status =
+        moeg_nodes_curve_init(function, p, mixing, total, grid, hard, WINDOW, MOEG_FELT, &l->curve);
+    l->curve.with_lead = l->rests;
+    l->curve.with_near = judged;
+    moeg_release(grid);
+    return status;
+}
+
+static void release(moeg_nodes_sampler *l)
 {
     for (size_t k = 0; l->way != NULL && k < l->strata.count; k++)
         moeg_nodes_way_free(&l->way[k]);
     moeg_release(l->way);
     moeg_release(l->weight);
+    moeg_release(l->unit);
     moeg_strata_free(&l->strata);
     moeg_nodes_curve_free(&l->curve);
 }
 
 moeg_status moeg_nodes_sample(const char *function, const moeg_nodes *p, moeg_mixing mixing, size_t ntau,
-                              const double *tau, const moeg_sampling *s, moeg_ray_result *result)
+                              const double *tau, int rests, const moeg_sampling *s, moeg_nodes_result *result)
 {
-    lines l = {.ntau = ntau, .s = s};
-    moeg_status status =
-        moeg_nodes_curve_init(function, p, mixing, ntau, tau, p->affine ? MOEG_NODES_INTEGRATED : MOEG_NODES_DRAWN,
-                              WINDOW, MOEG_FELT, &l.curve);
+    moeg_nodes_sampler l = {.nodes = p, .ntau = ntau, .rests = rests, .s = s};
+    moeg_status status = set_ways(function, p, &l);
     if (status == MOEG_OK)
-        status = set_ways(function, p, &l);
+        status = set_curve(function, p, mixing, tau, &l);
+    if (status == MOEG_OK)
+        status = moeg_nodes_result_init(function, l.count, result);
     if (status == MOEG_OK) {
         const moeg_line_source source = {
             .strata = l.strata.count,
             .drawn = p->drawn,
-            .count = 1 + 2 * ntau,
+            .count = l.count,
             .excess = excess,
-            .aim = 1,
-            .aims = ntau,
+            .aim = rests ? 0 : 1,
+            .aims = ntau + (rests ? 1 : 0),
             .room = room,
             .place = place,
             .evaluate = evaluate,
             .self = &l,
         };
-        status = moeg_lines_expect(function, &source, s, result);
+        status = moeg_lines_expect(function, &source, s, &result->sampled);
+    }
+    if (status >= 0) {
+        moeg_nodes_correct_rests(&l, &result->sampled);
+        for (size_t t = 0; t < ntau && !rests; t++)
+            result->unit[1 + t] = l.unit[t];
     }
     release(&l);
     return status;

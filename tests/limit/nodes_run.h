@@ -5,6 +5,13 @@
 #include "limit/lines.h"
 #include "limit/nodes.h"
 
+static inline moeg_sampling lines_of(uint64_t n)
+{
+    moeg_sampling s = line_options();
+    s.n = n;
+    return s;
+}
+
 static inline moeg_status nodes_curve(const struct problem *p, moeg_mixing mixing, size_t ntau, const double *tau,
                                       const moeg_sampling *s, moeg_estimate *hard, moeg_estimate *soft,
                                       moeg_estimate *gap, double *covariance)
@@ -16,6 +23,20 @@ static inline moeg_status nodes_curve(const struct problem *p, moeg_mixing mixin
         return status;
     assert_null(refusal);
     status = moeg_nodes_risk_curve("test", &nodes, mixing, ntau, tau, s, hard, soft, gap, covariance);
+    moeg_nodes_free(&nodes);
+    return status;
+}
+
+static inline moeg_status nodes_remainder(const struct problem *p, moeg_mixing mixing, size_t ntau, const double *tau,
+                                          const moeg_sampling *s, moeg_estimate *slope, moeg_estimate *remainder)
+{
+    moeg_nodes nodes;
+    const char *refusal;
+    moeg_status status = moeg_nodes_init("test", p->moe, p->teacher, p->law, &nodes, &refusal);
+    if (status != MOEG_OK)
+        return status;
+    assert_null(refusal);
+    status = moeg_nodes_remainder("test", &nodes, mixing, ntau, tau, s, slope, remainder);
     moeg_nodes_free(&nodes);
     return status;
 }

@@ -1,6 +1,7 @@
 /* Risks on general lines drawn at random: every gate, experts of any kind, teachers in pieces and bounded cells inside
  * the error bars of sampling; errors that do not grow as tau falls; what is refused, threads and memory. */
 #include "limit/gates.h"
+#include "limit/nodes_problem.h"
 #include "limit/nodes_run.h"
 #include "limit/rays.h"
 #include "support/estimates.h"
@@ -8,13 +9,6 @@
 
 enum { NT = 3 };
 static const double taus[NT] = {0.3, 0.03, 0};
-
-static moeg_sampling lines_of(uint64_t n)
-{
-    moeg_sampling s = line_options();
-    s.n = n;
-    return s;
-}
 
 /* By the public function, against rows. */
 static void compare(const struct problem *p, moeg_mixing mixing)
@@ -37,22 +31,6 @@ static void compare(const struct problem *p, moeg_mixing mixing)
     assert_true(gap[NT - 1].value == 0 && gap[NT - 1].std_error == 0 && gap[NT - 1].quad_error == 0);
 }
 
-/* Four of the cells, and a fifth that is bounded; the teacher jumps where experts 0 and 1 tie, with noise. */
-static void five_experts(struct problem *p, moeg_gate gate)
-{
-    problem_draw(p, 31, 5, 3, 2);
-    memcpy(p->W, five_rows, sizeof five_rows);
-    memcpy(p->b, five_biases, sizeof five_biases);
-    memcpy(p->V, five_rows, sizeof p->V);
-    memcpy(p->e, five_biases, sizeof p->e);
-    memcpy(p->A[6], p->A[2], sizeof p->A[2]);
-    p->c[6][1] = 1.3;
-    p->pieces = 2;
-    p->noise = 0.385;
-    p->gate = gate;
-    problem_build(p);
-}
-
 static void every_gate_is_inside_sampling(void **state)
 {
     (void)state;
@@ -72,38 +50,6 @@ static void every_gate_is_inside_sampling(void **state)
         compare(&p, cases[g].mixing);
         problem_free(&p);
     }
-}
-
-/* One hidden layer of three, or a function of the user's. */
-static moeg_expert *draw_mlp(uint64_t *seed, size_t d, moeg_activation activation)
-{
-    double numbers[64];
-    for (int i = 0; i < 64; i++)
-        numbers[i] = next_normal(seed) / 2;
-    const size_t widths[] = {d, 3, 1};
-    const double *W[] = {numbers, numbers + 3 * d}, *b[] = {numbers + 40, numbers + 50};
-    moeg_expert *expert;
-    assert_ok(moeg_expert_mlp_create(&expert, 2, widths, W, b, activation));
-    return expert;
-}
-
-static void curved(struct problem *p, size_t d, int soft)
-{
-    uint64_t seed = 17;
-    moeg_expert *experts[3];
-    moeg_moe *moe;
-    problem_draw(p, 77, 3, d, 1);
-    assert_ok(moeg_law_gaussian_create(&p->law, d, p->mean, p->covariance));
-    assert_ok(moeg_router_affine_create(&p->router, 3, d, p->W, p->b));
-    for (int k = 0; k < 3; k++)
-        experts[k] = draw_mlp(&seed, d, MOEG_ACTIVATION_TANH);
-    assert_ok(moeg_moe_create(&p->moe, p->router, moeg_gate_softmax(), experts));
-    moeg_expert *turned[3] = {experts[1], experts[2], experts[0]};
-    assert_ok(moeg_moe_create(&moe, p->router, soft ? moeg_gate_softmax() : moeg_gate_subset(2), turned));
-    assert_ok(moeg_teacher_moe_create(&p->teacher, moe, soft ? 0.5 : 0));
-    moeg_moe_free(moe);
-    for (int k = 0; k < 3; k++)
-        moeg_expert_free(experts[k]);
 }
 
 static void curved_experts_are_inside_sampling(void **state)

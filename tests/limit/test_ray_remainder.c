@@ -211,11 +211,12 @@ static void errors(void **state)
     assert_status(moeg_leading_slope(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, &s, &few), MOEG_EUNABLE,
                   "leading_slope: 16 lines are too few for an error bar");
     assert_true(isinf(few.std_error));
-    moeg_teacher *soft;
-    assert_ok(moeg_teacher_moe_create(&soft, p.moe, 0.1));
-    assert_status(moeg_leading_slope(p.moe, soft, p.law, MOEG_MIX_LOSS, &s, &slope), MOEG_EUNSUPPORTED,
-                  "more than two experts (nor do many lines apply: the teacher is soft)");
-    moeg_teacher_free(soft);
+    moeg_law *box;
+    const double lo[3] = {-1, -1, -1}, hi[3] = {1, 1, 1};
+    assert_ok(moeg_law_box_create(&box, 3, lo, hi));
+    assert_status(moeg_leading_slope(p.moe, p.teacher, box, MOEG_MIX_LOSS, &s, &slope), MOEG_EUNSUPPORTED,
+                  "more than two experts (nor do many lines apply: the law is not Gaussian)");
+    moeg_law_free(box);
     assert_true(slope.value == 42 && rest.value == 42);
     problem_free(&p);
 }

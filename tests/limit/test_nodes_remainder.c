@@ -1,0 +1,183 @@
+/* What the gap has beyond its slope at 0, on general lines drawn at random: against rays and the plane in disguise;
+ * what is exactly 0, what is refused, threads and memory. */
+#include "limit/nodes_problem.h"
+#include "limit/nodes_run.h"
+#include "limit/plane_problem.h"
+#include "limit/rays.h"
+#include "support/estimates.h"
+#include "support/failing_alloc.h"
+
+/* Where rays go too; with and without a jump. */
+static void rays_are_lines(void **state)
+{
+    (void)state;
+    const double tau[2] = {0.3, 0.02};
+    for (int i = 0; i < 4; i++) {
+        struct problem p;
+        moeg_estimate slope[2], rest[2][2];
+        const moeg_sampling s = lines_of(1 << 13);
+        tetrahedron(&p);
+        moeg_teacher *own, *plain = p.teacher;
+        assert_ok(moeg_teacher_moe_create(&own, p.moe, 0));
+        p.teacher = i < 2 ? plain : own;
+        assert_ok(moeg_leading_remainder(p.moe, p.teacher, p.law, both[i % 2], 2, tau, &s, &slope[0], rest[0]));
+        assert_ok(nodes_remainder(&p, both[i % 2], 2, tau, &s, &slope[1], rest[1]));
+        assert_near(slope[0].value, slope[1].value, 4 * hypot(slope[0].std_error, slope[1].std_error));
+        assert_true(i == 1 ? slope[1].std_error == 0 : slope[1].std_error < 0.03 * fabs(slope[1].value));
+        for (int t = 0; t < 2; t++)
+            assert_near(rest[0][t].value, rest[1][t].value, 4 * hypot(rest[0][t].std_error, rest[1][t].std_error));
+        moeg_teacher_free(own);
+        p.teacher = plain;
+        problem_free(&p);
+    }
+}
+
+/* The table's plane with a third coordinate: the truth is known, at any temperature, and the error is that of lines
+ * that meet three experts. */
+static void remainders_have_an_error_of_their_own(void **state)
+{
+    (void)state;
+    struct reference *r = reference_read("gap_k3.csv");
+    const moeg_sampling s = lines_of(1 << 13);
+    size_t seen = 0;
+    for (size_t row = 0; row < r->row_count; row++) {
+        struct problem p;
+        moeg_estimate slope, rest;
+        const double tau = (double)reference_value(r, row, "tau");
+        long double lead = reference_value(r, row, "lead_coef");
+        if (reference_value(r, row, "k") > 1 || (tau != 0.1 && tau != 1e-3 && tau != 1e-6))
+            continue;
+        lead = isnan((double)lead) ? 0 : lead;
+        plane_in_space(r, row, &p);
+        assert_ok(nodes_remainder(&p, plane_mixing(r, row), 1, &tau, &s, &slope, &rest));
+        const double expected = (double)((reference_value(r, row, "G") / tau - lead) / tau);
+        assert_near(slope.value, (double)lead, 4 * slope.std_error);
+        assert_near(rest.value, expected, 4 * rest.std_error);
+        assert_true(rest.std_error * 90 <= 6 / sqrt(tau) && rest.std_error > 0);
+        seen++;
+        problem_free(&p);
+    }
+    assert_int_equal(seen, 24);
+    free(r);
+}
+
+static void frozen_gates_leave_exact_zeros(void **state)
+{
+    (void)state;
+    const double tau[2] = {0.3, 1e-12};
+    for (int K_ = 2; K_ < 5; K_ += 2)
+        for (int which = 0; which < (K_ == 2 ? 2 : 1); which++) {
+            struct problem p;
+            moeg_estimate all[3];
+            const moeg_sampling s = lines_of(64);
+            problem_draw(&p, 5, (size_t)K_, 3, 2);
+            p.gate = which == 0 ? moeg_gate_topk_renorm(1) : moeg_gate_subset(2);
+            problem_build(&p);
+            assert_ok(moeg_leading_remainder(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 2, tau, &s, all, all + 1));
+            for (int i = 0; i < 3; i++)
+                assert_true(all[i].value == 0 && all[i].lo == 0 && all[i].hi == 0 && all[i].std_error == 0);
+            problem_free(&p);
+        }
+}
+
+static void what_has_no_leading_term_says_so(void **state)
+{
+    (void)state;
+    struct problem p;
+    moeg_estimate slope = {.value = 42}, rest = {.value = 42};
+    const double tau = 0.1, line[] = {1.3, 0.7, -0.4};
+    const moeg_sampling s = lines_of(64);
+    problem_draw(&p, 3, 4, 3, 1);
+    memcpy(p.W + 9, p.W + 3, 3 * sizeof *p.W);
+    p.b[3] = p.b[1];
+    problem_build(&p);
+    assert_status(moeg_leading_slope(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, &s, &slope), MOEG_EDOM,
+                  "leading_slope: experts 1 and 3 tie everywhere where they decide");
+    problem_free(&p);
+    problem_draw(&p, 3, 4, 3, 1);
+    for (size_t l = 0; l < 3; l++)
+        for (size_t k = 0; k < 3; k++)
+            p.W[3 * k + l] = ((double)k - 1) * line[l];
+    p.b[0] = p.b[1] = p.b[2] = 0.2;
+    problem_build(&p);
+    assert_int_equal(moeg_leading_remainder(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 1, &tau, &s, &slope, &rest),
+                     MOEG_EUNSUPPORTED);
+    assert_non_null(strstr(moeg_last_error(), "tie wherever two of them do and decide"));
+    problem_free(&p);
+    /* They do not decide. */
+    problem_draw(&p, 3, 4, 3, 1);
+    for (size_t l = 0; l < 3; l++)
+        for (size_t k = 0; k < 3; k++)
+            p.W[3 * k + l] = ((double)k - 1) * line[l];
+    p.b[0] = p.b[1] = p.b[2] = 0.2;
+    p.b[3] = 60;
+    p.gate = moeg_gate_topk_raw(2);
+    problem_build(&p);
+    assert_ok(moeg_leading_slope(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, &s, &slope));
+    assert_true(slope.value > -1e-100 && slope.value < 0 && slope.n == 1); /* 40 standard deviations away */
+    problem_free(&p);
+}
+
+static moeg_status everything(void *user)
+{
+    const struct problem *p = user;
+    const double tau[2] = {1e-4, 0.2};
+    moeg_estimate slope = {.value = 42}, rest[2];
+    moeg_sampling s = lines_of(64);
+    s.max_threads = 1;
+    const moeg_status status =
+        moeg_leading_remainder(p->moe, p->teacher, p->law, MOEG_MIX_OUTPUT, 2, tau, &s, &slope, rest);
+    if (status < 0)
+        assert_near(slope.value, 42, 0);
+    return status == MOEG_EUNABLE ? MOEG_OK : status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    struct problem p;
+    five_experts(&p, moeg_gate_subset(2));
+    assert_true(fail_every_allocation(everything, &p) > 60);
+    problem_free(&p);
+    problem_draw(&p, 9, 3, 2, 1);
+    p.gate = moeg_gate_topk_raw(1);
+    problem_build(&p);
+    assert_true(fail_every_allocation(everything, &p) > 30);
+    problem_free(&p);
+}
+
+static void threads_change_no_bit(void **state)
+{
+    (void)state;
+    static const int threads[] = {1, 2, 5};
+    const double tau[2] = {0.1, 1e-3};
+    for (int which = 0; which < 2; which++) {
+        struct problem p;
+        moeg_estimate all[3][3];
+        if (which == 0)
+            five_experts(&p, moeg_gate_topk_raw(2));
+        else
+            curved(&p, 4, 0);
+        for (int i = 0; i < 3; i++) {
+            moeg_sampling s = lines_of(512);
+            s.max_threads = threads[i];
+            assert_true(
+                moeg_leading_remainder(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 2, tau, &s, all[i], all[i] + 1) >= 0);
+            assert_same_estimates(all[i], all[0], 3);
+        }
+        problem_free(&p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rays_are_lines),
+        cmocka_unit_test(remainders_have_an_error_of_their_own),
+        cmocka_unit_test(frozen_gates_leave_exact_zeros),
+        cmocka_unit_test(what_has_no_leading_term_says_so),
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(threads_change_no_bit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
