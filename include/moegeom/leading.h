@@ -65,17 +65,19 @@ MOEG_EXPORT moeg_status moeg_leading_term(const moeg_moe *moe, const moeg_teache
  *
  * Where one line is enough (K = 2, moeg_leading_term()) it is that term's coefficient if its power is 1, 0 if it is
  * more. Else it is for what method LINE is for of moeg_risk_curve(): along the rays of all cells, each interface seen
- * from both sides, or, where these do not apply, on general lines, which have its integrand where they cross: any gate,
- * experts of any kind, any teacher but one known by rows or behind a router that is not affine. std_error is that over
- * lines, or 0 where everything varies in one or two dimensions. Exactly 0, with no error: loss mixing of gates that sum
- * to 1 and an m that jumps at none of the interfaces, which exact arithmetic on the rows of both routers tells.
+ * from both sides, or, where these do not apply or s->directions are given, on general lines, which have its integrand
+ * where they cross: any gate, experts of any kind, any teacher but one known by rows or behind a router that is not
+ * affine. std_error is that over lines, or 0 where everything varies in one or two dimensions. Exactly 0, with no
+ * error: loss mixing of gates that sum to 1 and an m that jumps at none of the interfaces, which exact arithmetic on
+ * the rows of both routers tells.
  * @param s      method AUTO or LINE
  * @param slope  value untouched on error
  * @return #MOEG_OK; #MOEG_EUNABLE (too few lines for an error bar); #MOEG_ECANCELED (written, over the lines done);
- *         #MOEG_EINVAL (also n < 4 lines a direction); #MOEG_EUNSUPPORTED (MC, or no lines; both reasons in the
- *         message; three experts that tie wherever two of them do, where they decide); #MOEG_EDOM (as
- *         moeg_leading_term(), and where its power is below 1; experts that tie everywhere where they decide);
- *         #MOEG_ERANGE; what experts and teacher return (moeg_expert_forward()); #MOEG_ENOMEM. */
+ *         #MOEG_EINVAL (also n < 4 lines a direction, or no row of s->directions sees some tie); #MOEG_EUNSUPPORTED
+ *         (MC, or no lines; both reasons in the message; s->directions where none is drawn; three experts that tie
+ *         wherever two of them do, where they decide); #MOEG_EDOM (as moeg_leading_term(), and where its power is below
+ *         1; experts that tie everywhere where they decide); #MOEG_ERANGE; what experts and teacher return
+ *         (moeg_expert_forward()); #MOEG_ENOMEM. */
 MOEG_EXPORT moeg_status moeg_leading_slope(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,
                                            moeg_mixing mixing, const moeg_sampling *s, moeg_estimate *slope);
 

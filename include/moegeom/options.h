@@ -57,7 +57,8 @@ typedef struct moeg_sampling {
     int max_threads; /**< 0, the default: as OpenMP decides (OMP_NUM_THREADS). */
     /** Directions of lines of your own, (direction_count x d), as gradients: the direction of a line is the one in
      * which w.x grows fastest beside its spread under the law, as for a row w of a router. For functions that say so
-     * (others refuse them: #MOEG_EUNSUPPORTED), and method LINE by name. Default NULL and 0: they choose. Not owned. */
+     * (others refuse them: #MOEG_EUNSUPPORTED), and method LINE by name: masses, surface integrals, risks, and their
+     * leading slopes and remainders, where lines are drawn. Default NULL and 0: they choose. Not owned. */
     const double *directions;
     size_t direction_count;           /**< How many; 0, the default, without any. */
     const struct moeg_runner *runner; /**< NULL, the default: OpenMP threads of this process. Not owned. */

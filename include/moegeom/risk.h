@@ -54,11 +54,13 @@ typedef enum moeg_mixing {
  * Where an affine router under a Gaussian law has no such rays, LINE takes general lines [theory: nodes on a line]: any
  * of the gates, experts of any kind, cells without a star, and a teacher that is an expert, a soft mixture, or a hard
  * one behind an affine router, which may jump where the router ties or elsewhere. Units, pairs and error bars are as
- * above, along directions that between them see every tie. All temperatures of the grid share one set of nodes;
- * quad_error is honest for what varies along a line, but sees only by its two rules that an expert has a kink, or that
- * a soft teacher's own temperature is small. Experts and teachers that are not affine are evaluated at the nodes,
- * hundreds for a line and 40 more a decade from the largest to the smallest tau, and the hard risk is then that of one
- * point a line. If logits, experts and teacher vary in one or two dimensions alone, those are integrated (std_error 0).
+ * above, along directions that between them see every tie, or along s->directions, with which they are taken in the
+ * place of rays too. All temperatures of the grid share one set of nodes; quad_error is honest for what varies along a
+ * line, but sees only by its two rules that an expert has a kink, or that a soft teacher's own temperature is small.
+ * Experts and teachers that are not affine are evaluated at the nodes, hundreds for a line and 40 more a decade from
+ * the largest to the smallest tau, and the hard risk is then that of one point a line. If logits, experts and teacher
+ * vary in one or two dimensions alone, those are integrated (std_error 0). Gaps of loss mixing where m jumps at no tie
+ * are made where three experts nearly tie: their error is that of a remainder (moeg_leading_remainder()).
  *
  * Method MC: units are rows; `contributing` of a gap counts the rows with Delta <= 45 tau, which alone feel the
  * temperature. They add v = |gap of the row|: fewer than #MOEG_ENOUGH_UNITS of them, or as many as weigh no more than
@@ -86,9 +88,10 @@ typedef enum moeg_mixing {
  * @param gap_covariance  (ntau x ntau) of the gap estimates, or NULL; zeros for a deterministic method; where an error
  *        bar is infinite, infinity on the diagonal and NaN beside it, but 0 beside a gap that is 0 whatever the input
  * @return #MOEG_OK; #MOEG_EUNABLE, #MOEG_ECANCELED (written, over the rows done); #MOEG_EINVAL (also dimensions that do
- * not fit, a data teacher without its empirical law); #MOEG_EUNSUPPORTED (LINE where it does not apply); #MOEG_ERANGE
- * (an overflow); #MOEG_EDOM (fewer experts that are not masked than the gate's k); #MOEG_ENOMEM; what a callback law
- * returns (moeg_law_callback_create()). Memory independent of n. Cost per row O(d^2 + K m d + ntau K m). */
+ * not fit, a data teacher without its empirical law); #MOEG_EUNSUPPORTED (LINE where it does not apply, s->directions
+ * where no lines are drawn along them); #MOEG_ERANGE (an overflow); #MOEG_EDOM (fewer experts that are not masked than
+ * the gate's k); #MOEG_ENOMEM; what a callback law returns (moeg_law_callback_create()). Memory independent of n. Cost
+ * per row O(d^2 + K m d + ntau K m). */
 MOEG_EXPORT moeg_status moeg_risk_curve(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,
                                         moeg_mixing mixing, size_t ntau, const double *tau, const moeg_sampling *s,
                                         moeg_estimate *hard, moeg_estimate *soft, moeg_estimate *gap,

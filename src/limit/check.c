@@ -103,7 +103,7 @@ moeg_status moeg_check_risk(const char *function, const moeg_moe *moe, const moe
         status = moeg_check_temperatures(function, ntau, tau);
     if (status == MOEG_OK)
         status = moeg_sampling_check(s);
-    return status == MOEG_OK ? moeg_check_no_directions(function, s) : status;
+    return status;
 }
 
 moeg_status moeg_choose_line(const char *function, const char *refusal, moeg_method method, int *line)

@@ -30,7 +30,7 @@ moeg_status moeg_check_grid_size(const char *function, size_t n, size_t bytes);
  * covariance fits in memory for. */
 moeg_status moeg_check_temperatures(const char *function, size_t ntau, const double *tau);
 
-/* Both, moeg_sampling_check(), and no directions. */
+/* Both, and moeg_sampling_check(). */
 moeg_status moeg_check_risk(const char *function, const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,
                             moeg_mixing mixing, size_t ntau, const double *tau, const moeg_sampling *s);
 

@@ -101,11 +101,9 @@ static moeg_status expand_lines(const char *function, const char *refusal, const
                                 const double *tau, const moeg_sampling *s, moeg_estimate *slope,
                                 moeg_estimate *remainder)
 {
-    moeg_ray_risk risk;
-    const char *why;
-    if (s->directions != NULL)
-        return expand_nodes(function, refusal, moe, teacher, law, mixing, ntau, tau, s, slope, remainder);
-    moeg_status status = moeg_ray_risk_init(function, moe, teacher, law, &risk, &why);
+    moeg_ray_risk risk = {.noise = 0};
+    const char *why = "directions are given";
+    moeg_status status = s->directions != NULL ? MOEG_OK : moeg_ray_risk_init(function, moe, teacher, law, &risk, &why);
     if (status != MOEG_OK)
         return status;
     status = why != NULL ? expand_nodes(function, refusal, moe, teacher, law, mixing, ntau, tau, s, slope, remainder)

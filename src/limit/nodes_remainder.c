@@ -1,6 +1,7 @@
 /* The slope of the gap at tau = 0 and what is left of the gap, on general lines. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "limit/check.h"
 #include "limit/nodes.h"
 #include "limit/ray_estimate.h"
 
@@ -9,9 +10,12 @@
 
 /* Without lines that are drawn: the slope, and gap/tau less it. */
 static moeg_status whole_space(const char *function, const moeg_nodes *p, moeg_mixing mixing, size_t ntau,
-                               const double *tau, moeg_nodes_result *out)
+                               const double *tau, const moeg_sampling *s, moeg_nodes_result *out)
 {
-    moeg_status status = moeg_nodes_result_init(function, 1 + ntau, out);
+    moeg_status status = moeg_check_no_directions(function, s);
+    if (status != MOEG_OK)
+        return status;
+    status = moeg_nodes_result_init(function, 1 + ntau, out);
     if (status != MOEG_OK)
         return status;
     double *value = out->sampled.value, *error = out->sampled.error;
@@ -29,8 +33,8 @@ moeg_status moeg_nodes_remainder(const char *function, const moeg_nodes *p, moeg
                                  moeg_estimate *remainder)
 {
     moeg_nodes_result result = {0};
-    moeg_status status = moeg_nodes_are_whole(p) ? whole_space(function, p, mixing, ntau, tau, &result)
-                                                : moeg_nodes_sample(function, p, mixing, ntau, tau, 1, s, &result);
+    moeg_status status = moeg_nodes_are_whole(p) ? whole_space(function, p, mixing, ntau, tau, s, &result)
+                                                 : moeg_nodes_sample(function, p, mixing, ntau, tau, 1, s, &result);
     for (size_t v = 0; v <= ntau && status >= 0; v++) {
         moeg_estimate *out = v == 0 ? slope : &remainder[v - 1];
         const moeg_status one = moeg_nodes_estimate(&result, v, v == 0 ? 1 : tau[v - 1], s->level, out);

@@ -68,9 +68,9 @@ static moeg_status run_rays(const char *function, const char *refusal, const moe
                             const moeg_sampling *s, moeg_estimate *hard, moeg_estimate *soft, moeg_estimate *gap,
                             double *gap_covariance)
 {
-    moeg_ray_risk risk;
-    const char *why;
-    moeg_status status = moeg_ray_risk_init(function, moe, teacher, law, &risk, &why);
+    moeg_ray_risk risk = {.noise = 0};
+    const char *why = "directions are given";
+    moeg_status status = s->directions != NULL ? MOEG_OK : moeg_ray_risk_init(function, moe, teacher, law, &risk, &why);
     if (status != MOEG_OK)
         return status;
     if (why != NULL)
@@ -93,6 +93,8 @@ static moeg_status run(const char *function, const moeg_moe *moe, const moeg_tea
     if (status != MOEG_OK)
         return status;
     const char *refusal = moeg_line_risk_refusal(moe, teacher, law);
+    if (refusal == NULL && (status = moeg_check_no_directions(function, s)) != MOEG_OK)
+        return status;
     if (refusal != NULL && s->method == MOEG_METHOD_LINE)
         return run_rays(function, refusal, moe, teacher, law, mixing, ntau, tau, s, hard, soft, gap, gap_covariance);
     if ((status = moeg_choose_line(function, refusal, s->method, &line)) != MOEG_OK)

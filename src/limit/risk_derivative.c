@@ -67,6 +67,8 @@ moeg_status moeg_risk_derivative(const moeg_moe *moe, const moeg_teacher *teache
     if (status == MOEG_OK)
         status = moeg_check_risk(function, moe, teacher, law, mixing, ntau, tau, s);
     if (status == MOEG_OK)
+        status = moeg_check_no_directions(function, s);
+    if (status == MOEG_OK)
         status = moeg_choose_line(function, moeg_line_risk_refusal(moe, teacher, law), s->method, &line);
     if (status != MOEG_OK)
         return status;

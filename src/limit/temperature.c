@@ -158,6 +158,8 @@ moeg_status moeg_risk_temperature(const moeg_moe *moe, const moeg_teacher *teach
     if (status == MOEG_OK)
         status = moeg_check_risk(function, moe, teacher, law, mixing, 1, &tau_lo, s);
     if (status == MOEG_OK)
+        status = moeg_check_no_directions(function, s);
+    if (status == MOEG_OK)
         status = moeg_choose_line(function, moeg_line_risk_refusal(moe, teacher, law), s->method, &q.line);
     if (status == MOEG_OK && q.line)
         status = moeg_line_risk_init(function, moe, teacher, law, &q.risk);
