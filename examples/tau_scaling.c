@@ -29,7 +29,7 @@ static setting read_setting(int argc, char **argv)
         {"experts", OPTION_TEXT, &o.routed.experts, "KIND",
          "scalar experts on a router, drawn by the seed: constant, affine or mlp (affine)", NULL},
         {"tau", OPTION_GRID, &o.tau, "LO:HI:COUNT",
-         "temperatures, a geometric grid (1e-6:1:25; of bounded 1e-3:1:25; of a router 1e-12:1:25)", NULL},
+         "temperatures, a geometric grid (1e-12:1:49; of bounded 1e-3:1:49; of a router 1e-12:1:25)", NULL},
         {"method", OPTION_METHOD, &o.s.method, "METHOD",
          "what the columns of the gap hold: auto or line (quadrature, of a router by lines), mc (sampling)", NULL},
         {"n", OPTION_COUNT, &o.s.n, "N",
@@ -57,7 +57,7 @@ static setting read_setting(int argc, char **argv)
         o.family = "affine";
     const scaling_family *family = scaling_find(o.family);
     if (o.tau.count == 0)
-        o.tau = (grid){own != NULL ? 1e-12 : family->lowest, 1, o.quick ? 13 : 25};
+        o.tau = own != NULL ? (grid){1e-12, 1, o.quick ? 13 : 25} : (grid){family->lowest, 1, o.quick ? 25 : 49};
     if (!o.n_given)
         o.s.n = own != NULL ? ROUTED_UNITS(o.quick) : (o.quick ? 1 << 17 : 1 << 20);
     /* A line of theirs costs hundreds of evaluations of every expert. */
@@ -88,15 +88,17 @@ static void print_table(const scaling *c, FILE *out)
         known_text(t, c, i, "%.9f", c->line[i].value / c->leading[i]);
         table_number(t, c->bound[i]);
         table_number(t, c->sampled[i].value);
-        if (isfinite(c->sampled[i].std_error))
+        if (scaling_is_sampled(c, i))
             table_number(t, c->sampled[i].std_error);
         else
-            table_text(t, "too few rows");
+            table_text(t, isfinite(c->sampled[i].std_error) ? "below e^-45" : "too few rows");
         table_text(t, "%llu", (unsigned long long)c->sampled[i].contributing);
     }
     table_print(t, out);
     table_free(t);
-    fputs("too few rows: fewer than 30, or such as add no more to the gap than 30 equal ones\n", out);
+    fputs("too few rows: fewer than 30, or such as add no more to the gap than 30 equal ones; below e^-45: what rows\n"
+          "beyond 45 tau would add, which are left out, is no small part of the gap\n",
+          out);
 }
 
 static void write_csv(const scaling *c, const setting *o)

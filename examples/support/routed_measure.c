@@ -153,6 +153,8 @@ const char *routed_source(const routed_curve *c)
 /* Takes the results of lines if there are some; if they do not apply, says so, and fails if they were asked for. */
 static void keep_lines(routed_curve *c, moeg_status status, const moeg_sampling *asked, moeg_estimate *line)
 {
+    if (status == MOEG_EINVAL)
+        die("--n: %s", moeg_last_error());
     if (status != MOEG_EUNSUPPORTED) {
         require(status);
         c->line = line;

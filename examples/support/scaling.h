@@ -37,6 +37,10 @@ void scaling_free(scaling *c);
 /* Gap and leading term of row i are in the range of a double, with all their digits. */
 int scaling_is_known(const scaling *c, size_t i);
 
+/* The sample of row i has an error bar, and the gap is far above what rows beyond 45 tau, which are left out of it, may
+ * add: e^-45 times the largest |f_1 - f_2| (2 |Y - f_k*| + |f_1 - f_2|). */
+int scaling_is_sampled(const scaling *c, size_t i);
+
 /* The upper end of 1 - gap/leading at this temperature. */
 double scaling_next_term(const scaling_family *f, double tau);
 

@@ -21,7 +21,8 @@ static size_t fitted_order(const scaling *c, const moeg_estimate *gaps, const do
     size_t *index = allocate(c->n, sizeof *index), n = 0;
     moeg_estimate *gap = allocate(c->n, sizeof *gap);
     for (size_t i = 0; i < c->n; i++)
-        if (scaling_is_known(c, i) && scaling_next_term(c->family, c->tau[i]) <= small_term) {
+        if (scaling_is_known(c, i) && scaling_next_term(c->family, c->tau[i]) <= small_term &&
+            (gaps == c->line || scaling_is_sampled(c, i))) {
             lowest = fmin(lowest, c->tau[i]);
             index[n++] = i;
         }
@@ -108,7 +109,7 @@ int scaling_judge(const scaling *c, FILE *out)
     for (size_t i = 0; i < c->n; i++) {
         if (c->bound[i] > 0)
             worst_bound = fmax(worst_bound, fabs(c->line[i].value) / c->bound[i]);
-        if (c->sampled[i].contributing >= enough_to_judge && isfinite(c->sampled[i].std_error)) {
+        if (c->sampled[i].contributing >= enough_to_judge && scaling_is_sampled(c, i)) {
             judged++;
             outside += !(c->sampled[i].lo <= c->line[i].value && c->line[i].value <= c->sampled[i].hi);
         }

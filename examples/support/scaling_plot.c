@@ -12,7 +12,7 @@ static int fill_columns(const scaling *c, double *const *column)
     int positive = 0;
     for (size_t i = 0; i < c->n; i++) {
         const double gap = c->sampled[i].value, two = 2 * c->sampled[i].std_error;
-        const int known = scaling_is_known(c, i), sampled = known && isfinite(two);
+        const int known = scaling_is_known(c, i), sampled = known && scaling_is_sampled(c, i);
         column[TAU][i] = c->tau[i];
         column[GAP][i] = known ? fabs(c->line[i].value) : NAN;
         column[LEADING][i] = known ? fabs(c->leading[i]) : NAN;

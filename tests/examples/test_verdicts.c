@@ -56,7 +56,7 @@ static scaling measure_scaling(const scaling_family *family)
 {
     moeg_sampling s = moeg_sampling_default();
     s.n = 1 << 16;
-    return scaling_measure(family, (grid){family->lowest, 1, 13}, &s);
+    return scaling_measure(family, (grid){family->lowest, 1, 25}, &s);
 }
 
 static void scaling_claims(void **state)
@@ -67,7 +67,7 @@ static void scaling_claims(void **state)
     VERDICT(scaling, c, measure_scaling(&f), c.leading[3] *= 0.999, "0 <= 1 - gap/leading <= next term");
     VERDICT(scaling, c, measure_scaling(&f), c.leading[3] *= 1.001, "0 <= 1 - gap/leading <= next term");
     VERDICT(scaling, c, measure_scaling(&f), c.bound[7] = 0.99 * fabs(c.line[7].value), "|gap| <= certified bound");
-    VERDICT(scaling, c, measure_scaling(&f), displace(&c.sampled[12]), "quadrature inside the sampled interval");
+    VERDICT(scaling, c, measure_scaling(&f), displace(&c.sampled[24]), "quadrature inside the sampled interval");
     VERDICT(scaling, c, measure_scaling(&f), f.alpha = 1.011, "the order alpha is 1.011");
     VERDICT(scaling, c, measure_scaling(&f), f.alpha = 1.2, "fitted to");
     f = *scaling_find("bounded");
