@@ -58,9 +58,10 @@ typedef enum moeg_mixing {
  * place of rays too. All temperatures of the grid share one set of nodes; quad_error is honest for what varies along a
  * line, but sees only by its two rules that an expert has a kink, or that a soft teacher's own temperature is small.
  * Experts and teachers that are not affine are evaluated at the nodes, hundreds for a line and 40 more a decade from
- * the largest to the smallest tau, and the hard risk is then that of one point a line. If logits, experts and teacher
- * vary in one or two dimensions alone, those are integrated (std_error 0). Gaps of loss mixing where m jumps at no tie
- * are made where three experts nearly tie: their error is that of a remainder (moeg_leading_remainder()).
+ * the largest to the smallest tau, and the hard risk is then that of one point a line. A gap that is 0 on all lines is
+ * then no zero, but one without an error bar, unless no input moves it. If logits, experts and teacher vary in one or
+ * two dimensions alone, those are integrated (std_error 0). Gaps of loss mixing where m jumps at no tie are made where
+ * three experts nearly tie: their error is that of a remainder (moeg_leading_remainder()).
  *
  * Method MC: units are rows; `contributing` of a gap counts the rows with Delta <= 45 tau, which alone feel the
  * temperature. They add v = |gap of the row|: fewer than #MOEG_ENOUGH_UNITS of them, or as many as weigh no more than

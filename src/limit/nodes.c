@@ -101,11 +101,11 @@ static moeg_status check_masks(const char *function, const char *whose, const mo
 }
 
 /* The ranks that count. */
-static void set_ranks(moeg_nodes *p)
+static void set_ranks(int same, moeg_nodes *p)
 {
     const size_t k = p->gate.k;
     const int subset = p->gate.kind == MOEG_GATE_SUBSET;
-    p->frozen = (p->gate.kind == MOEG_GATE_TOPK_RENORM && k == 1) || (subset && k == p->K);
+    p->frozen = same || (p->gate.kind == MOEG_GATE_TOPK_RENORM && k == 1) || (subset && k == p->K);
     p->rank = subset && k < p->K ? k : 1;
     p->levels = subset && k < p->K ? k + 1 : k > 2 ? k : 2;
 }
@@ -148,7 +148,12 @@ moeg_status moeg_nodes_init(const char *function, const moeg_moe *moe, const moe
         status = set_frame(function, p, refusal);
     if (status != MOEG_OK || *refusal != NULL)
         return status;
-    set_ranks(p);
+    int same;
+    if (!moeg_risk_compare_experts(moe, &same)) {
+        moeg_nodes_free(p);
+        return moeg_fail_memory(function);
+    }
+    set_ranks(same, p);
     p->affine = all_affine(p);
     p->drawn = p->affine ? p->r : p->frame.d;
     if (p->mixture != NULL)

@@ -27,7 +27,7 @@ typedef struct moeg_nodes {
     size_t K, r, m;
     size_t rank;   /* that decides: its gap to the next one is where the temperature is felt */
     size_t levels; /* ranks that the integrand knows apart */
-    int frozen;    /* no temperature moves the gates */
+    int frozen;    /* the gap is 0: no temperature moves the gates, or all experts are one affine map */
 
     size_t pieces;           /* of a hard mixture, or 1 */
     const moeg_moe *mixture; /* the teacher's, or NULL */
@@ -48,6 +48,12 @@ typedef struct moeg_nodes {
 moeg_status moeg_nodes_init(const char *function, const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,
                             moeg_nodes *nodes, const char **refusal);
 void moeg_nodes_free(moeg_nodes *nodes);
+
+/* Whether lines may have missed where the gap at tau is not 0: not if all that is mixed is affine. */
+static inline int moeg_nodes_may_miss(const moeg_nodes *nodes, double tau)
+{
+    return !nodes->affine && !nodes->frozen && tau > 0;
+}
 
 /* Its part for teachers (nodes_teacher.c): before the frame, what it is, and why it is refused; after it, twins. */
 const char *moeg_nodes_read_teacher(const moeg_teacher *teacher, moeg_nodes *nodes);
@@ -130,8 +136,9 @@ typedef struct moeg_nodes_result {
 moeg_status moeg_nodes_result_init(const char *function, size_t count, moeg_nodes_result *result);
 void moeg_nodes_result_free(moeg_nodes_result *result);
 
-/* Value v over the divisor. MOEG_OK or MOEG_EUNABLE (too few lines for an error bar). */
-moeg_status moeg_nodes_estimate(const moeg_nodes_result *result, size_t v, double divisor, double level,
+/* Value v over the divisor; `rare` as of moeg_ray_estimate(). MOEG_OK or MOEG_EUNABLE (too few lines for an error bar).
+ */
+moeg_status moeg_nodes_estimate(const moeg_nodes_result *result, size_t v, int rare, double divisor, double level,
                                 moeg_estimate *out);
 
 /* All of it times a scale > 0. */

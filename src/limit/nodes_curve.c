@@ -7,6 +7,7 @@
 #include "limit/support.h"
 #include "model/model.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Without lines that are drawn: the hard risk, the gaps, and the soft risks, their sums. */
@@ -29,14 +30,19 @@ static moeg_status whole_space(const char *function, const moeg_nodes *p, moeg_m
     return status;
 }
 
-/* Estimates (1 + 2 ntau) of a result, the risks with the teacher's noise. The first status that is not MOEG_OK. */
-static moeg_status estimate(const char *function, const moeg_nodes_result *result, size_t ntau, double noise,
-                            double level, moeg_estimate *all)
+/* Estimates (1 + 2 ntau) of a result, the risks with the teacher's noise; a soft risk is no better known than its gap.
+ * The first status that is not MOEG_OK. */
+static moeg_status estimate(const char *function, const moeg_nodes *p, const moeg_nodes_result *result, size_t ntau,
+                            const double *tau, double level, moeg_estimate *all)
 {
+    const double noise = moeg_teacher_noise(p->teacher);
     moeg_status status = MOEG_OK, noisy = MOEG_OK;
     for (size_t v = 0; v <= 2 * ntau; v++) {
-        const moeg_status one = moeg_nodes_estimate(result, v, 1, level, &all[v]);
+        const int rare = v > 0 && v <= ntau && moeg_nodes_may_miss(p, tau[v - 1]);
+        const moeg_status one = moeg_nodes_estimate(result, v, rare, 1, level, &all[v]);
         status = status == MOEG_OK ? one : status;
+        if (v > ntau && isinf(all[v - ntau].std_error))
+            moeg_ray_forget(&all[v]);
         if ((v == 0 || v > ntau) && noisy == MOEG_OK)
             noisy = moeg_support_add_noise(function, noise, &all[v]);
     }
@@ -64,7 +70,7 @@ moeg_status moeg_nodes_risk_curve(const char *function, const moeg_nodes *p, moe
         status = moeg_nodes_are_whole(p) ? whole_space(function, p, mixing, ntau, tau, s, &result)
                                          : moeg_nodes_sample(function, p, mixing, ntau, tau, 0, s, &result);
     if (status >= 0) {
-        const moeg_status read = estimate(function, &result, ntau, moeg_teacher_noise(p->teacher), s->level, all);
+        const moeg_status read = estimate(function, p, &result, ntau, tau, s->level, all);
         status = status == MOEG_OK || read < 0 ? read : status;
     }
     if (status >= 0 && hard != NULL)

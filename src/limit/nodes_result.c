@@ -31,10 +31,10 @@ void moeg_nodes_scale(double scale, moeg_estimate *e)
     e->quad_error *= scale;
 }
 
-moeg_status moeg_nodes_estimate(const moeg_nodes_result *result, size_t v, double divisor, double level,
+moeg_status moeg_nodes_estimate(const moeg_nodes_result *result, size_t v, int rare, double divisor, double level,
                                 moeg_estimate *out)
 {
-    const moeg_status status = moeg_ray_estimate(&result->sampled, result->count, v, 0, level, out);
+    const moeg_status status = moeg_ray_estimate(&result->sampled, result->count, v, rare, level, out);
     moeg_nodes_scale(result->unit[v] / divisor, out);
     return status;
 }

@@ -96,7 +96,8 @@ static double excess(const void *self, moeg_ray_result *result)
     for (size_t v = l->rests ? 0 : 1; v <= l->ntau; v++) {
         moeg_estimate e;
         const double scale = v == 0 ? 1 : l->rests ? 1 / l->curve.context->tau[v - 1] : l->unit[v - 1];
-        moeg_ray_estimate(result, l->count, v, 0, l->s->level, &e);
+        const int rare = v > 0 && moeg_nodes_may_miss(l->nodes, l->curve.context->tau[v - 1]);
+        moeg_ray_estimate(result, l->count, v, rare, l->s->level, &e);
         moeg_nodes_scale(scale, &e);
         most = fmax(most, moeg_tolerance_excess(l->s, 1, &e));
     }

@@ -15,6 +15,13 @@ static int is_known(const moeg_ray_result *result, size_t j, double variance, co
            (is_zero || result->seen[j] >= MOEG_ENOUGH_UNITS) && !(variance > 0 && variance < DBL_MIN);
 }
 
+void moeg_ray_forget(moeg_estimate *e)
+{
+    e->std_error = INFINITY;
+    e->lo = -INFINITY;
+    e->hi = INFINITY;
+}
+
 moeg_status moeg_ray_estimate(const moeg_ray_result *result, size_t count, size_t j, int rare, double level,
                               moeg_estimate *out)
 {
@@ -25,9 +32,7 @@ moeg_status moeg_ray_estimate(const moeg_ray_result *result, size_t count, size_
     out->n = result->lines;
     out->contributing = result->contributing[j] > 0 || rare ? result->contributing[j] : result->lines;
     if (!is_known(result, j, variance, out)) {
-        out->std_error = INFINITY;
-        out->lo = -INFINITY;
-        out->hi = INFINITY;
+        moeg_ray_forget(out);
         return MOEG_EUNABLE;
     }
     out->std_error = sqrt(variance);

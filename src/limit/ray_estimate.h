@@ -14,6 +14,9 @@
 moeg_status moeg_ray_estimate(const moeg_ray_result *result, size_t count, size_t j, int rare, double level,
                               moeg_estimate *out);
 
+/* Makes its error bar unknown. */
+void moeg_ray_forget(moeg_estimate *e);
+
 /* 0 whatever the line. */
 moeg_estimate moeg_ray_zero(uint64_t lines, double level);
 

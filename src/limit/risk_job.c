@@ -169,8 +169,7 @@ static int is_frozen(moeg_gate gate, const moeg_router *router)
     return moeg_router_live(router) == (gate.kind == MOEG_GATE_SUBSET ? gate.k : 1);
 }
 
-/* Whether all experts are one affine map, and gates sum to 1: *same. 0 where there is no memory. */
-static int compare_experts(const moeg_moe *moe, int *same)
+int moeg_risk_compare_experts(const moeg_moe *moe, int *same)
 {
     const size_t K = moeg_router_experts(moeg_moe_router(moe));
     const size_t size = moeg_moe_outputs(moe) * moeg_moe_dim(moe), all = size + moeg_moe_outputs(moe);
@@ -211,7 +210,7 @@ moeg_risk_context *moeg_risk_context_create(const char *name, const moeg_moe *mo
     c->rising = moeg_alloc(ntau, sizeof *c->rising);
     c->order = moeg_alloc(ntau, sizeof *c->order);
     int same;
-    if (c->tau == NULL || c->rising == NULL || c->order == NULL || !compare_experts(moe, &same)) {
+    if (c->tau == NULL || c->rising == NULL || c->order == NULL || !moeg_risk_compare_experts(moe, &same)) {
         moeg_risk_context_free(c);
         return NULL;
     }

@@ -68,6 +68,10 @@ typedef struct moeg_risk_rows {
 /* Places the arrays from `base` on; returns the doubles they take. base may be NULL. */
 size_t moeg_risk_layout(const moeg_risk_context *c, size_t n, size_t stride, double *base, moeg_risk_rows *rows);
 
+/* Whether all experts are one affine map, and gates sum to 1, so that the gap is 0 whatever the input: *same. 0 where
+ * there is no memory. */
+int moeg_risk_compare_experts(const moeg_moe *moe, int *same);
+
 /* A context that keeps the objects alive, or NULL. ntau = 0 is fine. */
 moeg_risk_context *moeg_risk_context_create(const char *name, const moeg_moe *moe, const moeg_teacher *teacher,
                                             const moeg_law *law, moeg_mixing mixing, size_t ntau, const double *tau,
