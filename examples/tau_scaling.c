@@ -47,8 +47,8 @@ static setting read_setting(int argc, char **argv)
         {NULL, OPTION_FLAG, NULL, NULL, NULL, NULL},
     };
     read_options(argc, argv,
-                 "The gap between soft and hard routing is O(tau^alpha): measured, its exact leading term, and its "
-                 "certified bound.",
+                 "The gap between soft and hard routing is O(tau^alpha): measured, its exact leading term, and a bound "
+                 "that is\ncertified where experts are constant.",
                  options);
     const char *own = routed_asked(&o.routed);
     if (own != NULL && o.family != NULL)

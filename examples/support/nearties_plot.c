@@ -55,7 +55,7 @@ void nearties_draw(const nearties *t, const char *path, uint64_t rows)
         p.gnuplot,
         "unset title\nset tmargin at screen 0.37\nset bmargin at screen 0.09\nunset logscale y\nset format y '%%g'\n"
         "set format x '10^{%%L}'\nset xlabel 'width w  (logit units)'\nset ylabel 'exponent α(w)'\n"
-        "set yrange [0:%d]\nset key bottom center reverse Left\n"
+        "set yrange [0:%d]\nset key bottom left reverse Left noopaque\n"
         "plot %d w l ls 2 t 'theory as w → 0', "
         "$mass u 1:7:8:9 w yerr ls 4 t 'Hill’s estimate from the gaps up to w'\nunset multiplot\n",
         2 * q->order, q->order);

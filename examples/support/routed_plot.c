@@ -61,11 +61,11 @@ void routed_draw(const routed *r, const routed_curve *c, const char *path)
     send_theory(&p, c);
     fprintf(p.gnuplot,
             "set logscale xy\nset format xy '10^{%%L}'\nset xrange [%g:%g]\nset yrange [%g:%g]\n"
-            "set title '%s of %zu experts in R^{%zu}; intervals 99.9 %% for all together'\nset xlabel '%s'\nset ylabel "
+            "set title '%s: %zu experts in R^{%zu}; %s; intervals 99.9 %% jointly'\nset xlabel '%s'\nset ylabel "
             "'%s'\n"
             "set key bmargin left horizontal reverse Left maxcols 2 width -4 samplen 2\nplot ",
             c->x[0] / 1.5, c->x[c->n - 1] * 1.5, low, high, gap ? "Soft risk less hard risk" : "Near ties", r->rows.K,
-            r->rows.d, gap ? "temperature τ  (logit units)" : "width w  (logit units)",
+            r->rows.d, c->what, gap ? "temperature τ  (logit units)" : "width w  (logit units)",
             gap ? "|L_τ − L_0|" : "P(gap ≤ w)");
     if (c->no_bound[0] == '\0')
         fprintf(p.gnuplot, "$theory u 1:3 w l ls 3 t '%s', ", c->bound_name);
