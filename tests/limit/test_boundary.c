@@ -1,5 +1,6 @@
 /* Sampled boundary masses, exponents and constants of any gap against obvious counts and sums over the same rows. */
 #include "limit/boundary.h"
+#include "limit/cut.h"
 #include "support/coverage.h"
 #include "support/estimates.h"
 
@@ -176,20 +177,14 @@ static void check_threads_and_cuts(moeg_gap gap)
         assert_same(&one, &more);
     }
     moeg_job *job;
-    moeg_partial *left, *right;
     assert_ok(moeg_boundary_job_create(&job, p.router, gap, p.law, 4, grid, &s));
     problem_free(&p); /* The job keeps what it needs. */
-    const uint64_t blocks = moeg_job_blocks(job), cut = blocks / 3 + 1;
-    assert_true(blocks > 3);
-    assert_ok(moeg_job_run(job, &s, cut, blocks, &right));
-    assert_ok(moeg_job_run(job, &s, 0, cut, &left));
-    assert_ok(moeg_partial_merge(job, left, right));
+    moeg_partial *whole = run_in_two(job, &s, moeg_job_blocks(job) / 3 + 1);
     struct results two;
-    assert_true(moeg_boundary_job_result(job, left, s.level, two.mass, two.alpha, two.C, &two.ties) >= 0);
+    assert_true(moeg_boundary_job_result(job, whole, s.level, two.mass, two.alpha, two.C, &two.ties) >= 0);
     assert_same(&one, &two);
-    assert_ok(moeg_boundary_job_result(job, left, s.level, NULL, NULL, NULL, NULL));
-    moeg_partial_free(left);
-    moeg_partial_free(right);
+    assert_ok(moeg_boundary_job_result(job, whole, s.level, NULL, NULL, NULL, NULL));
+    moeg_partial_free(whole);
     moeg_job_free(job);
 }
 

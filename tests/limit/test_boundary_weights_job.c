@@ -1,4 +1,5 @@
 /* Jobs over data with weights: threads and cuts, damaged parts, parts without weight, and memory. */
+#include "limit/cut.h"
 #include "limit/damage.h"
 #include "limit/weighted_rows.h"
 #include "support/estimates.h"
@@ -20,22 +21,16 @@ static void threads_and_cuts_leave_the_bits(void **state)
     assert_same_estimates(one.quantile, more.quantile, NP);
     assert_int_equal(one.ties, more.ties);
     moeg_job *job;
-    moeg_partial *left, *right;
     struct results two = one;
     assert_ok(moeg_boundary_job_create(&job, d.router, d.gap, d.law, NW, widths, &s));
     free_data(&d); /* The job keeps what it needs. */
-    const uint64_t blocks = moeg_job_blocks(job);
-    assert_true(blocks > 1);
-    assert_ok(moeg_job_run(job, &s, 1, blocks, &right));
-    assert_ok(moeg_job_run(job, &s, 0, 1, &left));
-    assert_ok(moeg_partial_merge(job, left, right));
+    moeg_partial *whole = run_in_two(job, &s, 1);
     memset(two.mass, 0, sizeof two.mass);
-    assert_true(moeg_boundary_job_result(job, left, 0.95, two.mass, two.alpha, two.C, &two.ties) >= 0);
+    assert_true(moeg_boundary_job_result(job, whole, 0.95, two.mass, two.alpha, two.C, &two.ties) >= 0);
     for (size_t j = 0; j < NW; j++)
         assert_true(two.mass[j].value == one.mass[j].value && two.mass[j].lo == one.mass[j].lo &&
                     two.mass[j].n == one.mass[j].n);
-    moeg_partial_free(left);
-    moeg_partial_free(right);
+    moeg_partial_free(whole);
     moeg_job_free(job);
 }
 

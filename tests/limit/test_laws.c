@@ -1,6 +1,7 @@
 /* Every kind of law through the estimators: boundary mass and gap against closed forms and quadrature, error bars over
  * many seeds, threads and cuts, and the failures of a callback law. */
 #include "base/quad.h"
+#include "limit/cut.h"
 #include "limit/problem.h"
 #include "support/coverage.h"
 #include "support/estimates.h"
@@ -348,18 +349,13 @@ static void threads_and_cuts_change_no_bit(void **state)
                 assert_memory_equal(&again[j].value, &whole[j].value, 4 * sizeof(double));
         }
         moeg_job *job;
-        moeg_partial *left, *right;
         assert_ok(moeg_risk_job_create(&job, p.moe, p.teacher, law, MOEG_MIX_OUTPUT, NTAU, taus, &one));
         moeg_law_free(law); /* the job keeps it */
-        assert_true(moeg_job_blocks(job) > 5);
-        assert_ok(moeg_job_run(job, &one, 0, 5, &left));
-        assert_ok(moeg_job_run(job, &one, 5, moeg_job_blocks(job), &right));
-        assert_ok(moeg_partial_merge(job, left, right));
-        assert_ok(moeg_risk_job_result(job, left, 0.95, NULL, NULL, again, NULL));
+        moeg_partial *merged = run_in_two(job, &one, 5);
+        assert_ok(moeg_risk_job_result(job, merged, 0.95, NULL, NULL, again, NULL));
         for (size_t j = 0; j < NTAU; j++)
             assert_memory_equal(&again[j].value, &whole[j].value, 4 * sizeof(double));
-        moeg_partial_free(left);
-        moeg_partial_free(right);
+        moeg_partial_free(merged);
         moeg_job_free(job);
     }
     problem_free(&p);

@@ -1,4 +1,5 @@
 /* The sampled risk as a job: threads, cuts, cancellation, memory, arguments, overflows, allocations. */
+#include "limit/cut.h"
 #include "limit/damage.h"
 #include "limit/problem.h"
 #include "support/estimates.h"
@@ -58,21 +59,15 @@ static void threads_and_cuts_leave_the_bits(void **state)
             assert_same(&one, &more);
         }
         moeg_job *job;
-        moeg_partial *left, *right;
         assert_ok(moeg_risk_job_create(&job, p.moe, p.teacher, p.law, (moeg_mixing)mixing, TAUS, taus, &s));
         problem_free(&p); /* The job keeps what it needs. */
-        const uint64_t blocks = moeg_job_blocks(job), cut = blocks / 3 + 1;
-        assert_true(blocks > 3);
-        assert_ok(moeg_job_run(job, &s, cut, blocks, &right));
-        assert_ok(moeg_job_run(job, &s, 0, cut, &left));
-        assert_ok(moeg_partial_merge(job, left, right));
+        moeg_partial *whole = run_in_two(job, &s, moeg_job_blocks(job) / 3 + 1);
         struct results cut_in_two;
-        assert_ok(moeg_risk_job_result(job, left, s.level, &cut_in_two.hard, cut_in_two.soft, cut_in_two.gap,
+        assert_ok(moeg_risk_job_result(job, whole, s.level, &cut_in_two.hard, cut_in_two.soft, cut_in_two.gap,
                                        cut_in_two.covariance));
         assert_same(&one, &cut_in_two);
-        assert_ok(moeg_risk_job_result(job, left, s.level, NULL, NULL, NULL, NULL));
-        moeg_partial_free(left);
-        moeg_partial_free(right);
+        assert_ok(moeg_risk_job_result(job, whole, s.level, NULL, NULL, NULL, NULL));
+        moeg_partial_free(whole);
         moeg_job_free(job);
     }
 }
