@@ -146,10 +146,20 @@ static moeg_status add_stretch(moeg_nodes_work *w, size_t line, const stretch *a
     return status;
 }
 
+/* Whether the teacher's next step is at a tie of these two because it is the same interface, not by rounding. */
+static int is_twin_of(const moeg_nodes_work *w, size_t i, size_t j)
+{
+    const moeg_nodes *p = w->nodes;
+    const moeg_envelope *e = &w->teacher;
+    const uint32_t twin = p->twin[e->order[e->over] * p->pieces + e->order[e->under]];
+    return twin == 1 + i * p->K + j || twin == 1 + j * p->K + i;
+}
+
 /* From the end of a stretch on to the next pieces: of the student, of the teacher, or of both. */
 static moeg_status step(moeg_nodes_work *w, size_t line, const stretch *at)
 {
     const moeg_nodes_curve *curve = w->curve;
+    const uint32_t *order = w->student.order + w->nodes->rank - 1;
     const double end = at->teacher_end, t = fmin(end, w->student.hi);
     const int teacher = end <= w->student.hi && end < INFINITY, student = w->student.hi <= end && t < INFINITY;
     const int looks =
@@ -158,11 +168,12 @@ static moeg_status step(moeg_nodes_work *w, size_t line, const stretch *at)
     moeg_status status = MOEG_OK;
     if (looks && student)
         status = moeg_nodes_meet(w, line, at->weight, &met);
-    if (looks && teacher && !met && curve->with_near)
+    const int jumps = met && teacher && is_twin_of(w, order[0], order[1]);
+    if (looks && teacher && !jumps && curve->with_near)
         moeg_nodes_pass_jump(w, line, at->weight, t);
     if (teacher)
         moeg_envelope_next(&w->teacher);
-    if (met && teacher && curve->with_lead && status == MOEG_OK)
+    if (jumps && curve->with_lead && status == MOEG_OK)
         status = moeg_nodes_leave(w, line);
     if (student)
         moeg_envelope_next(&w->student);

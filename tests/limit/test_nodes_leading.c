@@ -177,6 +177,24 @@ static void curved_experts_are_the_integral_over_interfaces(void **state)
         }
 }
 
+/* Interfaces that differ in their last bit only are not the same, on any line: m does not jump at a tie. */
+static void a_jump_is_a_matter_of_exact_arithmetic(void **state)
+{
+    (void)state;
+    for (int off = 0; off < 2; off++) {
+        struct problem p;
+        moeg_estimate slope;
+        const moeg_sampling s = lines_of(256);
+        five_experts(&p, moeg_gate_subset(2));
+        problem_free(&p);
+        p.V[0] = off ? nextafter(p.V[0], INFINITY) : p.V[0];
+        problem_build(&p);
+        assert_true(moeg_leading_slope(p.moe, p.teacher, p.law, MOEG_MIX_LOSS, &s, &slope) >= 0);
+        assert_true(off ? slope.value == 0 && slope.std_error == 0 : slope.value > 0.01);
+        problem_free(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +202,7 @@ int main(void)
         cmocka_unit_test(two_experts_are_the_closed_form),
         cmocka_unit_test(every_gate_is_the_integral_over_interfaces),
         cmocka_unit_test(curved_experts_are_the_integral_over_interfaces),
+        cmocka_unit_test(a_jump_is_a_matter_of_exact_arithmetic),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
