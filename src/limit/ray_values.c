@@ -37,20 +37,20 @@ static void use_control(size_t count, moeg_ray_result *result)
 }
 
 /* Where three experts nearly tie, on a share of lines of the order of tau, rests are of order 1: their variance is
- * proportional to tau. Whether lines enough are there: what is felt is known to 1/sqrt(MOEG_ENOUGH_UNITS) of itself. */
-static int is_felt(const moeg_ray_gap *c, size_t t, const double *felt, const double *felt_variance)
+ * proportional to tau. Whether lines enough are there: what is felt, from value `at` on, is known to
+ * 1/sqrt(MOEG_ENOUGH_UNITS) of itself. */
+static int is_felt(const moeg_ray_gap *c, const moeg_ray_result *result, size_t at, size_t t)
 {
-    return c->tau[t] == 0 || (felt[t] > 0 && felt[t] * felt[t] >= MOEG_ENOUGH_UNITS * felt_variance[t]);
+    return c->tau[t] == 0 || result->seen[at + t] >= MOEG_ENOUGH_UNITS;
 }
 
 /* Where they are not, the variance is at least that of the last temperature, scaled; unknown if that is not felt. */
-static void correct_rests(const moeg_ray_gap *c, size_t first, const double *felt, const double *felt_variance,
-                          moeg_ray_result *result)
+static void correct_rests(const moeg_ray_gap *c, size_t first, size_t at, moeg_ray_result *result)
 {
     const size_t count = moeg_ray_gap_count(c), last = c->ntau - 1, reference = first + last;
-    const int known = is_felt(c, last, felt, felt_variance);
+    const int known = is_felt(c, result, at, last);
     for (size_t t = 0; t < c->ntau; t++) {
-        if (is_felt(c, t, felt, felt_variance))
+        if (is_felt(c, result, at, t))
             continue;
         double *variance = &result->covariance[(first + t) * (count + 1)];
         *variance = fmax(*variance, result->covariance[reference * (count + 1)] * (c->tau[t] / c->tau[last]));
@@ -76,25 +76,14 @@ double moeg_ray_gap_scale(const moeg_ray_gap *c, size_t t)
     return c->with_lead ? 1 / c->tau[t] : moeg_ray_gap_unit(c, c->tau[t]);
 }
 
-/* What lines drawn at random say, less their control. felt (2 ntau) is scratch. */
-static void correct(const moeg_ray_gap *c, double *felt, moeg_ray_result *result)
+/* What lines drawn at random say, less their control. */
+static void correct(const moeg_ray_gap *c, moeg_ray_result *result)
 {
-    const size_t count = moeg_ray_gap_count(c), first = (size_t)(c->with_hard != 0) + (c->with_lead != 0);
-    const size_t at = first + (c->with_hard ? 2 : 1) * c->ntau;
-    for (size_t t = 0; c->with_felt && t < c->ntau; t++) {
-        felt[t] = result->value[at + t];
-        felt[c->ntau + t] = result->covariance[(at + t) * (count + 1)];
-    }
-    use_control(count, result);
+    const size_t first = (size_t)(c->with_hard != 0) + (c->with_lead != 0);
+    use_control(moeg_ray_gap_count(c), result);
     if (c->with_felt)
-        correct_rests(c, first, felt, felt + c->ntau, result);
+        correct_rests(c, first, first + (c->with_hard ? 2 : 1) * c->ntau, result);
 }
-
-/* A gap, and the scratch for correct(). */
-typedef struct judged {
-    const moeg_ray_gap *gap;
-    double *felt;
-} judged;
 
 static double excess_of(const moeg_ray_gap *c, const moeg_ray_result *result, size_t j, double unit)
 {
@@ -106,11 +95,10 @@ static double excess_of(const moeg_ray_gap *c, const moeg_ray_result *result, si
 
 static double excess(const void *self, moeg_ray_result *result)
 {
-    const judged *j = self;
-    const moeg_ray_gap *c = j->gap;
+    const moeg_ray_gap *c = self;
     const size_t first = (size_t)(c->with_hard != 0) + (c->with_lead != 0), ntau = c->ntau - (c->with_felt ? 1 : 0);
     double most = 0;
-    correct(c, j->felt, result);
+    correct(c, result);
     if (c->want_hard || c->want_lead)
         most = excess_of(c, result, 0, 1);
     for (size_t t = 0; t < ntau; t++) {
@@ -124,25 +112,22 @@ static double excess(const void *self, moeg_ray_result *result)
 
 static size_t workspace(const void *self, const moeg_ray *ray, size_t stride)
 {
-    return moeg_ray_gap_workspace(((const judged *)self)->gap, ray, stride);
+    return moeg_ray_gap_workspace(self, ray, stride);
 }
 
 static void evaluate(const void *self, const moeg_ray *ray, const moeg_ray_block *block, double *scratch,
                      double *values, double *errors)
 {
-    moeg_ray_gap_evaluate(((const judged *)self)->gap, ray, block, scratch, values, errors);
+    moeg_ray_gap_evaluate(self, ray, block, scratch, values, errors);
 }
 
 moeg_status moeg_ray_gap_expect(const char *function, const moeg_ray_gap *c, double width, moeg_ray_result *result)
 {
-    judged self = {c, moeg_alloc(2 * c->ntau + 1, sizeof *self.felt)};
-    if (self.felt == NULL)
-        return moeg_fail_memory(function);
     const moeg_ray_quantity quantity = {
         .count = moeg_ray_gap_count(c),
         .workspace = workspace,
         .evaluate = evaluate,
-        .self = &self,
+        .self = c,
         .excess = excess,
         .aim = c->with_hard ? 1 : 0,
         .aims = c->ntau + (c->with_lead ? 1 : 0),
@@ -150,8 +135,7 @@ moeg_status moeg_ray_gap_expect(const char *function, const moeg_ray_gap *c, dou
     };
     const moeg_status status = moeg_rays_expect(function, &c->risk->rays, &quantity, c->s, result);
     if (status >= 0 && c->with_control)
-        correct(c, self.felt, result);
-    moeg_release(self.felt);
+        correct(c, result);
     return status;
 }
 

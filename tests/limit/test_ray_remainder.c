@@ -152,6 +152,27 @@ static void rounding_leaves_a_blank(void **state)
     free(r);
 }
 
+/* As no line comes near a tie of three any more, whether all e^(-gap/tau) underflow, or only their squares. */
+static void no_error_bar_is_made_of_underflow(void **state)
+{
+    (void)state;
+    enum { N = 60 };
+    struct problem p;
+    double tau[N];
+    moeg_estimate rest[N];
+    tetrahedron(&p);
+    for (int t = 0; t < N; t++)
+        tau[t] = 0.02 * pow(0.8, t);
+    for (uint64_t n = 256; n <= 4096; n *= 4) {
+        moeg_sampling s = line_options();
+        s.n = n;
+        assert_true(moeg_leading_remainder(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, N, tau, &s, NULL, rest) >= 0);
+        for (int t = 0; t < N; t++)
+            assert_true(rest[t].std_error * sqrt((double)n * tau[t]) > 0.5);
+    }
+    problem_free(&p);
+}
+
 static moeg_status cover(uint64_t seed, void *user, moeg_estimate *estimates)
 {
     const struct problem *p = user;
@@ -248,6 +269,7 @@ int main(void)
         cmocka_unit_test(slope_is_the_gap_over_tau),
         cmocka_unit_test(one_line),
         cmocka_unit_test(rounding_leaves_a_blank),
+        cmocka_unit_test(no_error_bar_is_made_of_underflow),
         cmocka_unit_test(error_bars_are_right),
         cmocka_unit_test(errors),
         cmocka_unit_test(every_allocation_may_fail),
