@@ -75,9 +75,9 @@ MOEG_EXPORT moeg_status moeg_leading_term(const moeg_moe *moe, const moeg_teache
  * @return #MOEG_OK; #MOEG_EUNABLE (too few lines for an error bar); #MOEG_ECANCELED (written, over the lines done);
  *         #MOEG_EINVAL (also n < 4 lines a direction, or no row of s->directions sees some tie); #MOEG_EUNSUPPORTED
  *         (MC, or no lines; both reasons in the message; s->directions where none is drawn; three experts that tie
- *         wherever two of them do, where they decide); #MOEG_EDOM (as moeg_leading_term(), and where its power is below
- *         1; experts that tie everywhere where they decide); #MOEG_ERANGE; what experts and teacher return
- *         (moeg_expert_forward()); #MOEG_ENOMEM. */
+ *         wherever two of them do, where they decide, to rounding); #MOEG_EDOM (as moeg_leading_term(), and where its
+ *         power is below 1; experts that tie everywhere where they decide); #MOEG_ERANGE; what experts and teacher
+ *         return (moeg_expert_forward()); #MOEG_ENOMEM. */
 MOEG_EXPORT moeg_status moeg_leading_slope(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,
                                            moeg_mixing mixing, const moeg_sampling *s, moeg_estimate *slope);
 

@@ -7,7 +7,6 @@
 #ifndef MOEG_LIMIT_NODES_H
 #define MOEG_LIMIT_NODES_H
 
-#include "limit/pair.h"
 #include "limit/risk_job.h"
 #include "line/envelope.h"
 #include "line/frame.h"
@@ -58,9 +57,6 @@ static inline int moeg_nodes_may_miss(const moeg_nodes *nodes, double tau)
 /* Its part for teachers (nodes_teacher.c): before the frame, what it is, and why it is refused; after it, twins. */
 const char *moeg_nodes_read_teacher(const moeg_teacher *teacher, moeg_nodes *nodes);
 moeg_status moeg_nodes_find_twins(const char *function, moeg_nodes *nodes);
-
-/* The logits of two experts of the frame's router number `which`, one less the other. */
-moeg_row moeg_nodes_row(const moeg_nodes *nodes, size_t which, size_t i, size_t j);
 
 /* Lines of one direction. */
 typedef struct moeg_nodes_way {

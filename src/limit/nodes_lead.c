@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/normal.h"
 #include "limit/nodes_block.h"
-#include "limit/pair.h"
 #include "model/model.h"
 
 #include <float.h>
@@ -15,8 +14,8 @@
 
 static const double LN_2 = 0.693147180559945309417;
 
-/* Closer than this share of the spread of the logits three may tie, which exact arithmetic then decides. */
-static const double NEARLY = 1e-6;
+/* Closer than this share of the spread of the logits three may tie; they do if their rows are on one line, to this. */
+static const double NEARLY = 1e-6, ROUNDING = 1e-10;
 
 /* The outputs of two experts and the teacher at a crossing. */
 typedef struct outputs {
@@ -123,13 +122,44 @@ static double weight_at(double share, double t, double slope)
     return share * moeg_normal_density(t) / fabs(slope);
 }
 
-/* MOEG_EUNSUPPORTED: a third expert ties wherever these two do. */
+/* Entry l of the difference of two experts' logits, those of u and then the constant. */
+static double difference(const moeg_nodes *p, size_t i, size_t j, size_t l)
+{
+    const moeg_frame_logits *a = &p->frame.logits[0];
+    return l < p->r ? a->T[i * p->r + l] - a->T[j * p->r + l] : a->constant[i] - a->constant[j];
+}
+
+static double largest_difference(const moeg_nodes *p, size_t i, size_t j)
+{
+    double most = 0;
+    for (size_t l = 0; l <= p->r; l++)
+        most = fmax(most, fabs(difference(p, i, j, l)));
+    return most;
+}
+
+/* Whether a third expert ties wherever these two do, to rounding: his difference from `over` is theirs times a factor.
+ */
+static int ties_too(const moeg_nodes *p, size_t over, size_t under, size_t third)
+{
+    const double two = largest_difference(p, over, under), other = largest_difference(p, over, third);
+    double square = 0, product = 0, rest = 0;
+    for (size_t l = 0; l <= p->r && other > 0; l++) {
+        const double a = difference(p, over, under, l) / two, b = difference(p, over, third, l) / other;
+        square += a * a;
+        product += a * b;
+    }
+    for (size_t l = 0; l <= p->r && other > 0; l++) {
+        const double a = difference(p, over, under, l) / two, b = difference(p, over, third, l) / other;
+        rest = fmax(rest, fabs(b - product / square * a));
+    }
+    return rest <= ROUNDING;
+}
+
+/* MOEG_EUNSUPPORTED: they do. */
 static moeg_status check_third(const moeg_nodes_work *w, size_t over, size_t under, size_t third)
 {
     const moeg_nodes *p = w->nodes;
-    size_t pivot;
-    const moeg_row two = moeg_nodes_row(p, 0, over, under), other = moeg_nodes_row(p, 0, over, third);
-    if (!moeg_row_is_multiple(&two, &other, 1, &pivot))
+    if (!ties_too(p, over, under, third))
         return MOEG_OK;
     const size_t *expert = p->frame.logits[0].expert;
     return moeg_fail(MOEG_EUNSUPPORTED, "%s: experts %zu, %zu and %zu tie wherever two of them do and decide",

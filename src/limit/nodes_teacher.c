@@ -26,7 +26,8 @@ const char *moeg_nodes_read_teacher(const moeg_teacher *teacher, moeg_nodes *p)
     return NULL;
 }
 
-moeg_row moeg_nodes_row(const moeg_nodes *p, size_t which, size_t i, size_t j)
+/* The logits of two experts of the frame's router number `which`, one less the other. */
+static moeg_row row_of(const moeg_nodes *p, size_t which, size_t i, size_t j)
 {
     const double *W, *b;
     const size_t d = p->frame.d, *expert = p->frame.logits[which].expert;
@@ -53,11 +54,11 @@ moeg_status moeg_nodes_find_twins(const char *function, moeg_nodes *p)
         return moeg_fail_memory(function);
     for (size_t a = 0; a < p->pieces; a++)
         for (size_t b = 0; b < a; b++) {
-            const moeg_row t = moeg_nodes_row(p, 1, a, b);
+            const moeg_row t = row_of(p, 1, a, b);
             for (size_t i = 0; i < p->K && !is_zero(&t); i++)
                 for (size_t j = 0; j < i && p->twin[a * p->pieces + b] == 0; j++) {
                     size_t pivot;
-                    const moeg_row s = moeg_nodes_row(p, 0, i, j);
+                    const moeg_row s = row_of(p, 0, i, j);
                     if (!is_zero(&s) && moeg_row_is_multiple(&s, &t, 1, &pivot))
                         p->twin[a * p->pieces + b] = p->twin[b * p->pieces + a] = (uint32_t)(1 + i * p->K + j);
                 }

@@ -45,7 +45,7 @@ static void remainders_have_an_error_of_their_own(void **state)
         moeg_estimate slope, rest;
         const double tau = (double)reference_value(r, row, "tau");
         long double lead = reference_value(r, row, "lead_coef");
-        if (reference_value(r, row, "k") > 1 || (tau != 1e-3 && tau != 1e-6))
+        if (reference_value(r, row, "k") > 1 || tau != (plane_mixing(r, row) == MOEG_MIX_LOSS ? 1e-3 : 1e-6))
             continue;
         lead = isnan((double)lead) ? 0 : lead;
         plane_in_space(r, row, &p);
@@ -57,7 +57,7 @@ static void remainders_have_an_error_of_their_own(void **state)
         seen++;
         problem_free(&p);
     }
-    assert_int_equal(seen, 16);
+    assert_int_equal(seen, 8);
     free(r);
 }
 
@@ -112,7 +112,7 @@ static void gaps_of_any_size_have_error_bars(void **state)
     struct problem p;
     moeg_estimate gap[2];
     const double tau[2] = {1e-12, 1e-200};
-    const moeg_sampling s = lines_of(256);
+    const moeg_sampling s = lines_of(128);
     five_experts(&p, moeg_gate_topk_raw(2));
     assert_ok(moeg_risk_gap(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 2, tau, &s, gap));
     assert_relative(gap[1].value / tau[1], gap[0].value / tau[0], 1e-9);
@@ -153,16 +153,20 @@ static void what_has_no_leading_term_says_so(void **state)
     assert_status(moeg_leading_slope(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, &s, &slope), MOEG_EDOM,
                   "leading_slope: experts 1 and 3 tie everywhere where they decide");
     problem_free(&p);
-    problem_draw(&p, 3, 4, 3, 1);
-    for (size_t l = 0; l < 3; l++)
+    /* On one line exactly, or to rounding; the tenth of 3 is not three times that of 1. */
+    for (int off = 0; off < 2; off++) {
+        problem_draw(&p, 3, 4, 3, 1);
+        for (size_t l = 0; l < 3; l++)
+            for (size_t k = 0; k < 3; k++)
+                p.W[3 * k + l] = off ? (double)(k + 1) / 10 * line[l] : ((double)k - 1) * line[l];
         for (size_t k = 0; k < 3; k++)
-            p.W[3 * k + l] = ((double)k - 1) * line[l];
-    p.b[0] = p.b[1] = p.b[2] = 0.2;
-    problem_build(&p);
-    assert_int_equal(moeg_leading_remainder(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 1, &tau, &s, &slope, &rest),
-                     MOEG_EUNSUPPORTED);
-    assert_non_null(strstr(moeg_last_error(), "tie wherever two of them do and decide"));
-    problem_free(&p);
+            p.b[k] = off ? 0.7 * ((double)(k + 1) / 10) : 0.2;
+        problem_build(&p);
+        assert_int_equal(moeg_leading_remainder(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 1, &tau, &s, &slope, &rest),
+                         MOEG_EUNSUPPORTED);
+        assert_non_null(strstr(moeg_last_error(), "tie wherever two of them do and decide"));
+        problem_free(&p);
+    }
     /* They do not decide. */
     problem_draw(&p, 3, 4, 3, 1);
     for (size_t l = 0; l < 3; l++)
