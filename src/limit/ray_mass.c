@@ -82,7 +82,7 @@ static double piece_mass(const moeg_envelope *e, const moeg_envelope_gap *gap, d
     if (!(reach > 0 || (reach == 0 && w > 0)) || isinf(from))
         return 0;
     const double end = rises ? from + length : from - length;
-    if (lag > 0 && length == reach && isfinite(end))
+    if ((lag > 0 || length < reach) && isfinite(end))
         *lost = (1 + fabs(end)) * moeg_normal_density(end);
     return interval_mass(from, rises ? length : -length);
 }

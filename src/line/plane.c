@@ -1,6 +1,6 @@
 /* A row space of two dimensions: for each cell a quadrature over the coordinate y perpendicular to its rays. The
- * crossings are lines level_j + slope y, so that what is averaged is smooth between their meeting points; there panels
- * are graded from the width over which it changes. */
+ * crossings are lines level_j + slope y, so that what is averaged is smooth between the points where the last two meet;
+ * there panels are graded from the width over which it changes. */
 #include "line/sampler.h"
 
 #include "base/error.h"
@@ -15,6 +15,8 @@
 static const double EDGE = 38.5;
 /* Widest panel: the density, and crossings as far out as that, are smooth over it. */
 static const double WIDEST = 0.5;
+/* Crossings count as level if they are this near, beside their size. */
+static const double NEAR = 1e-9;
 
 typedef struct plane {
     const moeg_rays *rays;
@@ -31,12 +33,21 @@ typedef struct plane {
     moeg_ray_buffers buffers;
 } plane;
 
-static double crossing_at(const plane *p, double y)
+/* Whether, within rounding, line a is the last crossing at y, or of those that are shifted that of the rank up to which
+ * the gap is below the shift. Where others meet, nothing changes but by what is felt of them: that falls off from an
+ * end of the piece, as their lag is convex. */
+static int is_limit(const plane *p, size_t a, double y)
 {
-    double last = -INFINITY;
-    for (size_t j = 0; j < p->ray->losers; j++)
-        last = fmax(last, p->level[j] + p->slope[j] * y);
-    return last;
+    const size_t J = p->ray->losers, first = a < J ? 0 : J, rank = a < J ? 1 : p->quantity->gap.lower - 1;
+    const double value = p->level[a] + p->slope[a] * y;
+    const double tolerance = NEAR * (fabs(p->level[a]) + fabs(p->slope[a] * y));
+    size_t above = 0, level = 0;
+    for (size_t j = first; j < first + J && above < rank; j++) {
+        const double difference = p->level[j] + p->slope[j] * y - value;
+        above += difference > tolerance;
+        level += fabs(difference) <= tolerance;
+    }
+    return above < rank && rank <= above + level;
 }
 
 static int ascending(const void *a, const void *b)
@@ -45,10 +56,10 @@ static int ascending(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Where crossings meet: of those that count, near the last one. */
+/* Where two limits meet. */
 static void find_kinks(plane *p)
 {
-    const double width = p->quantity->width, near = width > 0 ? 50 * width / p->ray->flattest : INFINITY;
+    const double width = p->quantity->width;
     double steepest = 0;
     p->kinks = 0;
     p->kink[p->kinks++] = -EDGE;
@@ -56,7 +67,7 @@ static void find_kinks(plane *p)
         for (size_t b = 0; b < a; b++) {
             const double bend = p->slope[a] - p->slope[b], y = (p->level[b] - p->level[a]) / bend;
             steepest = fmax(steepest, fabs(bend));
-            if (bend != 0 && fabs(y) < EDGE && crossing_at(p, y) - (p->level[a] + p->slope[a] * y) <= near)
+            if (bend != 0 && fabs(y) < EDGE && is_limit(p, a, y) && is_limit(p, b, y))
                 p->kink[p->kinks++] = y;
         }
     p->kink[p->kinks++] = EDGE;

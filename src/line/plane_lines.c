@@ -32,8 +32,9 @@ typedef struct plane {
     double *kink;
     size_t kinks, halved;
     double finest;
-    double *size; /* (count) what errors are measured by */
-    double *sums; /* (DEPTH + 1) x {integral, difference of rules, rounding} (count) */
+    unsigned char *pairs; /* (K x K) that decide anywhere */
+    double *size;         /* (count) what errors are measured by */
+    double *sums;         /* (DEPTH + 1) x {integral, difference of rules, rounding} (count) */
     double *memory;
     moeg_ray_buffers buffers;
 } plane;
@@ -50,6 +51,19 @@ static void add_kink(plane *p, double y)
         p->kink[p->kinks++] = y;
 }
 
+/* The pair that has all of the lines' share; 0 if others have some. */
+static int is_of_pair(const plane *p)
+{
+    return p->rays->lines.sharing == MOEG_SHARING_PAIR;
+}
+
+/* Whether the tie of two experts may bound what the lines see. */
+static int is_bound(const plane *p, size_t i, size_t j)
+{
+    const moeg_stratum *s = &p->rays->lines.stratum[p->l];
+    return !is_of_pair(p) || i == s->i || i == s->j || j == s->i || j == s->j;
+}
+
 /* Ties along the lines, or nearly so: where their middle is crossed. */
 static void add_steep(plane *p)
 {
@@ -61,7 +75,7 @@ static void add_steep(plane *p)
             const double *a = s->tilt + 2 * i, *b = s->tilt + 2 * j;
             const double across = (a[0] - b[0]) * p->normal[0] + (a[1] - b[1]) * p->normal[1];
             const double level = strata->constant[i] - strata->constant[j];
-            if (!(fabs(s->slope[i] - s->slope[j]) < STEEP * fabs(across)))
+            if (!is_bound(p, i, j) || !(fabs(s->slope[i] - s->slope[j]) < STEEP * fabs(across)))
                 continue;
             add_kink(p, -level / across);
             if (shift > 0) {
@@ -74,12 +88,14 @@ static void add_steep(plane *p)
 static void find_kinks(const moeg_vertices *vertices, plane *p)
 {
     const moeg_strata *strata = &p->rays->lines;
+    const moeg_stratum *s = &strata->stratum[p->l];
     double steepest = 0;
     p->kinks = 0;
     p->kink[p->kinks++] = -EDGE;
     p->kink[p->kinks++] = EDGE;
     for (size_t i = 0; i < vertices->count; i++)
-        add_kink(p, vertices->point[2 * i] * p->normal[0] + vertices->point[2 * i + 1] * p->normal[1]);
+        if (!is_of_pair(p) || moeg_vertices_decide(vertices, i, s->i, s->j))
+            add_kink(p, vertices->point[2 * i] * p->normal[0] + vertices->point[2 * i + 1] * p->normal[1]);
     add_steep(p);
     qsort(p->kink, p->kinks, sizeof *p->kink, ascending);
     for (size_t k = 0; k < 2 * strata->K; k++)
@@ -92,11 +108,12 @@ static int prepare(const moeg_rays *rays, const moeg_ray_quantity *quantity, con
     const size_t K = rays->lines.K, stride = moeg_round_lanes(MOEG_PANEL), count = quantity->count;
     *p = (plane){.rays = rays, .quantity = quantity};
     p->kink = moeg_alloc(vertices->count + 3 * K * K + 2, sizeof *p->kink);
+    p->pairs = moeg_alloc(K, K * sizeof *p->pairs);
     p->size = moeg_alloc_zero(count, sizeof *p->size);
     p->sums = moeg_alloc(3 * (DEPTH + 1), count * sizeof *p->sums);
     p->memory =
         moeg_alloc_zero(moeg_rays_layout(rays, rays->cells, quantity, stride, NULL, &p->buffers), sizeof *p->memory);
-    if (p->kink == NULL || p->size == NULL || p->sums == NULL || p->memory == NULL)
+    if (p->kink == NULL || p->pairs == NULL || p->size == NULL || p->sums == NULL || p->memory == NULL)
         return 0;
     moeg_rays_layout(rays, rays->cells, quantity, stride, p->memory, &p->buffers);
     return 1;
@@ -105,6 +122,7 @@ static int prepare(const moeg_rays *rays, const moeg_ray_quantity *quantity, con
 static void finish(plane *p)
 {
     moeg_release(p->kink);
+    moeg_release(p->pairs);
     moeg_release(p->size);
     moeg_release(p->sums);
     moeg_release(p->memory);
@@ -160,6 +178,19 @@ static void walk(plane *p, moeg_ray_result *result)
     }
 }
 
+/* All that a stratum sees. */
+static void walk_stratum(plane *p, const moeg_vertices *vertices, moeg_ray_result *result)
+{
+    const moeg_stratum *s = &p->rays->lines.stratum[p->l];
+    if (is_of_pair(p) && !p->pairs[s->i * p->rays->lines.K + s->j])
+        return;
+    p->normal[0] = -s->direction[1];
+    p->normal[1] = s->direction[0];
+    p->halved = 0;
+    find_kinks(vertices, p);
+    walk(p, result);
+}
+
 moeg_status moeg_rays_plane_lines(const char *function, const moeg_rays *rays, const moeg_ray_quantity *quantity,
                                   moeg_ray_result *result)
 {
@@ -168,20 +199,16 @@ moeg_status moeg_rays_plane_lines(const char *function, const moeg_rays *rays, c
     plane p = {0};
     if (strata->count == 0)
         return MOEG_OK;
-    moeg_status status = moeg_vertices_find(function, &rays->frame, quantity->gap, quantity->shift, EDGE, &vertices);
+    moeg_status status = moeg_vertices_find(function, &rays->frame, quantity->gap, quantity->shift, &vertices);
     if (status == MOEG_OK && !prepare(rays, quantity, &vertices, &p))
         status = moeg_fail_memory(function);
+    if (status == MOEG_OK)
+        status = moeg_vertices_pairs(function, &rays->frame, quantity->gap, &vertices, p.pairs);
     for (size_t j = 0; j < quantity->count && status == MOEG_OK; j++)
         p.size[j] = fabs(result->value[j]);
     for (int pass = 0; pass < 2 && status == MOEG_OK; pass++)
-        for (p.l = 0; p.l < strata->count; p.l++) {
-            const double *direction = strata->stratum[p.l].direction;
-            p.normal[0] = -direction[1];
-            p.normal[1] = direction[0];
-            p.halved = 0;
-            find_kinks(&vertices, &p);
-            walk(&p, pass == 0 ? NULL : result);
-        }
+        for (p.l = 0; p.l < strata->count; p.l++)
+            walk_stratum(&p, &vertices, pass == 0 ? NULL : result);
     finish(&p);
     moeg_vertices_free(&vertices);
     return status;
