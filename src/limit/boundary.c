@@ -5,6 +5,7 @@
 #include "base/job.h"
 #include "base/memory.h"
 #include "base/rounds.h"
+#include "limit/auto.h"
 #include "limit/boundary_job.h"
 #include "limit/check.h"
 #include "limit/line.h"
@@ -51,23 +52,30 @@ static moeg_status run_line(const char *function, const moeg_router *router, con
     return status;
 }
 
-/* LINE by name, where more than one line is needed; `refusal` says why one is not enough. */
+/* LINE by name, or AUTO's choice, where more than one line is needed; `refusal` says why one is not enough. *rows: AUTO
+ * leaves it to rows. */
 static moeg_status run_rays(const char *function, const char *refusal, const moeg_router *router, moeg_gap gap,
                             const moeg_law *law, size_t nw, const double *w, const moeg_sampling *s,
-                            moeg_estimate *mass)
+                            moeg_estimate *mass, int *rows)
 {
     moeg_rays rays = {0};
     const char *why = NULL;
+    const int by_name = s->method == MOEG_METHOD_LINE;
     const size_t live = moeg_router_live(router);
+    *rows = !by_name && (live < gap.upper || !moeg_auto_prepares_mass(router));
+    if (*rows)
+        return MOEG_OK;
     if (live < gap.upper)
         return moeg_fail(MOEG_EDOM, "%s: the router masks all but %zu experts, fewer than gap.upper = %zu", function,
                          live, gap.upper);
     moeg_status status = moeg_rays_init_gap(function, router, law, gap, s, &rays, &why);
-    if (status == MOEG_OK && why != NULL)
-        status = moeg_fail(MOEG_EUNSUPPORTED, "%s: method line does not apply: %s (nor do many lines: %s)", function,
-                           refusal, why);
-    if (status == MOEG_OK)
-        status = moeg_ray_mass(function, &rays, gap, nw, w, s, mass);
+    *rows = !by_name && status == MOEG_OK && (why != NULL || !moeg_auto_follows_rays(&rays, s));
+    if (status == MOEG_OK && !*rows)
+        status = why != NULL
+                     ? moeg_fail(MOEG_EUNSUPPORTED, "%s: method line does not apply: %s (nor do many lines: %s)",
+                                 function, refusal, why)
+                     : moeg_ray_mass(function, &rays, gap, nw, w, s, mass);
+    *rows = *rows || moeg_auto_gives_up(s, status);
     moeg_rays_free(&rays);
     return status;
 }
@@ -116,15 +124,18 @@ static moeg_status run_sampling(const char *function, const moeg_router *router,
 static moeg_status compute_mass(const char *function, const moeg_router *router, moeg_gap gap, const moeg_law *law,
                                 size_t nw, const double *w, const moeg_sampling *s, moeg_estimate *mass)
 {
-    int line = 0;
+    int line = 0, rows = 0;
     moeg_status status = check_all(function, router, gap, law, nw, w, 1, s);
     if (status == MOEG_OK)
         status = moeg_check_pointer(function, "mass", mass);
     if (status != MOEG_OK)
         return status;
     const char *refusal = moeg_line_gap_refusal(router, gap, law);
-    if (refusal != NULL && s->method == MOEG_METHOD_LINE)
-        return run_rays(function, refusal, router, gap, law, nw, w, s, mass);
+    if (refusal != NULL && s->method != MOEG_METHOD_MC) {
+        status = run_rays(function, refusal, router, gap, law, nw, w, s, mass, &rows);
+        if (!rows)
+            return status;
+    }
     status = moeg_check_no_directions(function, s);
     if (status == MOEG_OK)
         status = moeg_choose_line(function, refusal, s->method, &line);

@@ -141,7 +141,8 @@ moeg_status moeg_nodes_estimate(const moeg_nodes_result *result, size_t v, int r
 void moeg_nodes_scale(double scale, moeg_estimate *e);
 
 /* Makes a result of hard risk, gaps and soft risks; or, of rests, of the leading term and gaps over tau less it, tau >
- * 0 (nodes_sample.c). Values beyond these are its own. As moeg_lines_expect(); MOEG_EINVAL also of directions. */
+ * 0 (nodes_sample.c). Values beyond these are its own. As moeg_lines_expect(); MOEG_EINVAL also of directions, and
+ * where AUTO has too few lines for a risk to tell its error. */
 moeg_status moeg_nodes_sample(const char *function, const moeg_nodes *nodes, moeg_mixing mixing, size_t ntau,
                               const double *tau, int rests, const moeg_sampling *s, moeg_nodes_result *result);
 

@@ -4,6 +4,7 @@
 #include "base/kernel.h"
 #include "base/memory.h"
 #include "base/rounds.h"
+#include "limit/auto.h"
 #include "limit/ray_estimate.h"
 #include "model/model.h"
 
@@ -176,6 +177,8 @@ moeg_status moeg_nodes_sample(const char *function, const moeg_nodes *p, moeg_mi
 {
     moeg_nodes_sampler l = {.nodes = p, .ntau = ntau, .rests = rests, .s = s};
     moeg_status status = set_ways(function, p, &l);
+    if (status == MOEG_OK && !rests && s->method == MOEG_METHOD_AUTO && !moeg_auto_tells(l.strata.count, s))
+        status = moeg_fail(MOEG_EINVAL, "%s: too few lines for their error bars", function);
     if (status == MOEG_OK)
         status = set_curve(function, p, mixing, tau, &l);
     if (status == MOEG_OK)

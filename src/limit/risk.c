@@ -4,11 +4,10 @@
 #include "base/interval.h"
 #include "base/job.h"
 #include "base/memory.h"
+#include "limit/auto.h"
 #include "limit/check.h"
 #include "limit/line.h"
-#include "limit/nodes.h"
 #include "limit/ray_estimate.h"
-#include "limit/ray_risk.h"
 #include "limit/risk_result.h"
 #include "model/model.h"
 
@@ -42,85 +41,128 @@ static moeg_status run_line(const char *function, const moeg_line_risk *risk, mo
     return status;
 }
 
-/* Any lines, where rays are not for the problem. */
-static moeg_status run_lines(const char *function, const char *refusal, const moeg_moe *moe,
-                             const moeg_teacher *teacher, const moeg_law *law, moeg_mixing mixing, size_t ntau,
-                             const double *tau, const moeg_sampling *s, moeg_estimate *hard, moeg_estimate *soft,
-                             moeg_estimate *gap, double *gap_covariance)
-{
+/* What is asked. */
+typedef struct question {
+    const char *function;
+    const moeg_moe *moe;
+    const moeg_teacher *teacher;
+    const moeg_law *law;
+    moeg_mixing mixing;
+    size_t ntau;
+    const double *tau;
+    const moeg_sampling *s;
+    moeg_estimate *hard, *soft, *gap;
+    double *gap_covariance;
+} question;
+
+/* More lines than one: rays, or where those are not for the problem, any. */
+typedef struct many_lines {
+    moeg_ray_risk rays;
     moeg_nodes nodes;
-    const char *why;
-    moeg_status status = moeg_nodes_init(function, moe, teacher, law, &nodes, &why);
-    if (status != MOEG_OK)
+    const char *no_rays, *no_lines; /* why not, or NULL */
+} many_lines;
+
+static moeg_status prepare_lines(const question *q, many_lines *m)
+{
+    *m = (many_lines){.no_rays = "directions are given"};
+    const moeg_status status = q->s->directions != NULL
+                                   ? MOEG_OK
+                                   : moeg_ray_risk_init(q->function, q->moe, q->teacher, q->law, &m->rays, &m->no_rays);
+    if (status != MOEG_OK || m->no_rays == NULL)
         return status;
-    if (why != NULL)
-        status = moeg_fail(MOEG_EUNSUPPORTED, "%s: method line does not apply: %s (nor do many lines: %s)", function,
-                           refusal, why);
-    else
-        status = moeg_nodes_risk_curve(function, &nodes, mixing, ntau, tau, s, hard, soft, gap, gap_covariance);
-    moeg_nodes_free(&nodes);
+    return moeg_nodes_init(q->function, q->moe, q->teacher, q->law, &m->nodes, &m->no_lines);
+}
+
+static int refused(const many_lines *m)
+{
+    return m->no_rays != NULL && m->no_lines != NULL;
+}
+
+/* Whether they are AUTO's. */
+static int is_choice(const question *q, const many_lines *m)
+{
+    if (refused(m))
+        return 0;
+    return m->no_rays == NULL ? moeg_auto_follows_rays(&m->rays.rays, q->s) : moeg_auto_follows_nodes(&m->nodes);
+}
+
+static moeg_status follow_lines(const question *q, const many_lines *m)
+{
+    const moeg_status status = m->no_rays == NULL
+                                   ? moeg_ray_risk_curve(q->function, &m->rays, q->mixing, q->ntau, q->tau, q->s,
+                                                         q->hard, q->soft, q->gap, q->gap_covariance)
+                                   : moeg_nodes_risk_curve(q->function, &m->nodes, q->mixing, q->ntau, q->tau, q->s,
+                                                           q->hard, q->soft, q->gap, q->gap_covariance);
+    moeg_ray_explain(q->function, status, q->s->n, q->hard != NULL, q->hard);
+    moeg_ray_explain(q->function, status, q->s->n, q->ntau, q->soft);
+    moeg_ray_explain(q->function, status, q->s->n, q->ntau, q->gap);
     return status;
 }
 
-/* LINE by name, where more than one line is needed; `refusal` says why one is not enough. */
-static moeg_status run_rays(const char *function, const char *refusal, const moeg_moe *moe, const moeg_teacher *teacher,
-                            const moeg_law *law, moeg_mixing mixing, size_t ntau, const double *tau,
-                            const moeg_sampling *s, moeg_estimate *hard, moeg_estimate *soft, moeg_estimate *gap,
-                            double *gap_covariance)
+/* LINE by name, or AUTO's choice, where more than one line is needed; `refusal` says why one is not enough. *rows: AUTO
+ * leaves it to rows. */
+static moeg_status run_lines(const question *q, const char *refusal, int *rows)
 {
-    moeg_ray_risk risk = {.noise = 0};
-    const char *why = "directions are given";
-    moeg_status status = s->directions != NULL ? MOEG_OK : moeg_ray_risk_init(function, moe, teacher, law, &risk, &why);
-    if (status != MOEG_OK)
-        return status;
-    if (why != NULL)
-        status = run_lines(function, refusal, moe, teacher, law, mixing, ntau, tau, s, hard, soft, gap, gap_covariance);
-    else
-        status = moeg_ray_risk_curve(function, &risk, mixing, ntau, tau, s, hard, soft, gap, gap_covariance);
-    moeg_ray_explain(function, status, s->n, hard != NULL, hard);
-    moeg_ray_explain(function, status, s->n, ntau, soft);
-    moeg_ray_explain(function, status, s->n, ntau, gap);
-    moeg_ray_risk_free(&risk);
+    many_lines m;
+    moeg_status status = MOEG_OK;
+    const int by_name = q->s->method == MOEG_METHOD_LINE;
+    *rows = !by_name && !moeg_auto_prepares_risk(q->moe);
+    if (*rows)
+        return MOEG_OK;
+    status = prepare_lines(q, &m);
+    *rows = !by_name && status == MOEG_OK && !is_choice(q, &m);
+    if (status == MOEG_OK && !*rows)
+        status = refused(&m)
+                     ? moeg_fail(MOEG_EUNSUPPORTED, "%s: method line does not apply: %s (nor do many lines: %s)",
+                                 q->function, refusal, m.no_lines)
+                     : follow_lines(q, &m);
+    *rows = *rows || moeg_auto_gives_up(q->s, status);
+    moeg_ray_risk_free(&m.rays);
+    moeg_nodes_free(&m.nodes);
     return status;
 }
 
-static moeg_status run(const char *function, const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,
-                       moeg_mixing mixing, size_t ntau, const double *tau, const moeg_sampling *s, moeg_estimate *hard,
-                       moeg_estimate *soft, moeg_estimate *gap, double *gap_covariance)
+static moeg_status run(const question *q)
 {
-    int line;
-    moeg_status status = moeg_check_risk(function, moe, teacher, law, mixing, ntau, tau, s);
+    int line, rows;
+    const moeg_sampling *s = q->s;
+    moeg_status status = moeg_check_risk(q->function, q->moe, q->teacher, q->law, q->mixing, q->ntau, q->tau, s);
     if (status != MOEG_OK)
         return status;
-    const char *refusal = moeg_line_risk_refusal(moe, teacher, law);
-    if (refusal == NULL && (status = moeg_check_no_directions(function, s)) != MOEG_OK)
+    const char *refusal = moeg_line_risk_refusal(q->moe, q->teacher, q->law);
+    if (refusal == NULL && (status = moeg_check_no_directions(q->function, s)) != MOEG_OK)
         return status;
-    if (refusal != NULL && s->method == MOEG_METHOD_LINE)
-        return run_rays(function, refusal, moe, teacher, law, mixing, ntau, tau, s, hard, soft, gap, gap_covariance);
-    if ((status = moeg_choose_line(function, refusal, s->method, &line)) != MOEG_OK)
+    if (refusal != NULL && s->method != MOEG_METHOD_MC) {
+        status = run_lines(q, refusal, &rows);
+        if (!rows)
+            return status;
+    }
+    if ((status = moeg_choose_line(q->function, refusal, s->method, &line)) != MOEG_OK)
         return status;
     if (!line)
-        return moeg_risk_sample(function, 0, moe, teacher, law, mixing, ntau, tau, s, hard, soft, gap, gap_covariance);
+        return moeg_risk_sample(q->function, 0, q->moe, q->teacher, q->law, q->mixing, q->ntau, q->tau, s, q->hard,
+                                q->soft, q->gap, q->gap_covariance);
     moeg_line_risk risk;
-    if ((status = moeg_line_risk_init(function, moe, teacher, law, &risk)) != MOEG_OK)
+    if ((status = moeg_line_risk_init(q->function, q->moe, q->teacher, q->law, &risk)) != MOEG_OK)
         return status;
-    return run_line(function, &risk, mixing, ntau, tau, s->level, hard, soft, gap, gap_covariance);
+    return run_line(q->function, &risk, q->mixing, q->ntau, q->tau, s->level, q->hard, q->soft, q->gap,
+                    q->gap_covariance);
 }
 
 moeg_status moeg_risk_curve(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law, moeg_mixing mixing,
                             size_t ntau, const double *tau, const moeg_sampling *s, moeg_estimate *hard,
                             moeg_estimate *soft, moeg_estimate *gap, double *gap_covariance)
 {
-    return run("risk_curve", moe, teacher, law, mixing, ntau, tau, s, hard, soft, gap, gap_covariance);
+    const question q = {"risk_curve", moe, teacher, law, mixing, ntau, tau, s, hard, soft, gap, gap_covariance};
+    return run(&q);
 }
 
 moeg_status moeg_risk_gap(const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law, moeg_mixing mixing,
                           size_t ntau, const double *tau, const moeg_sampling *s, moeg_estimate *gap)
 {
-    const moeg_status status = moeg_check_pointer("risk_gap", "gap", gap);
-    if (status != MOEG_OK)
-        return status;
-    return run("risk_gap", moe, teacher, law, mixing, ntau, tau, s, NULL, NULL, gap, NULL);
+    const question q = {"risk_gap", moe, teacher, law, mixing, ntau, tau, s, NULL, NULL, gap, NULL};
+    const moeg_status status = moeg_check_pointer(q.function, "gap", gap);
+    return status != MOEG_OK ? status : run(&q);
 }
 
 moeg_status moeg_risk_job_create(moeg_job **job, const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,

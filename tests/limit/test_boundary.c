@@ -223,7 +223,7 @@ static void gaps_that_are_the_margin_or_nothing(void **state)
     (void)state;
     struct problem p;
     problem_make(&p, 65, 3, 4, 1);
-    const moeg_sampling s = options(MOEG_METHOD_AUTO, 3000, 7);
+    const moeg_sampling s = options(MOEG_METHOD_MC, 3000, 7);
     const double w[] = {0.4, 1e300, 0};
     moeg_estimate mass[3], same[3];
     assert_ok(moeg_boundary_mass(p.router, p.law, 3, w, &s, mass));

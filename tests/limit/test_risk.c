@@ -176,6 +176,7 @@ static void one_row(void **state)
     struct problem p;
     problem_make(&p, 75, 3, 2, 1);
     moeg_sampling s = moeg_sampling_default();
+    s.method = MOEG_METHOD_MC;
     s.n = 1;
     const double tau = 1;
     moeg_estimate hard, gap;
@@ -294,6 +295,7 @@ static void masked_experts(void **state)
     }
     problem_build(&without);
     moeg_sampling s = moeg_sampling_default();
+    s.method = MOEG_METHOD_MC;
     const double tau[] = {0.3, 1e300};
     for (int k = 0; k < 2; k++) {
         moeg_estimate gap[2], expected[2];
@@ -332,6 +334,7 @@ static void no_false_zero(void **state)
     p.b[0] = 9; /* Far from any interface. */
     problem_build(&p);
     moeg_sampling s = moeg_sampling_default();
+    s.method = MOEG_METHOD_MC;
     s.n = 1000;
     const double tau[] = {1, 1e-9};
     moeg_estimate soft[2], gap[2];
@@ -368,29 +371,6 @@ static void rows_of_equal_weight(void **state)
     problem_free(&p);
 }
 
-/* AUTO takes the line where it applies, else rows. */
-static void automatic_choice(void **state)
-{
-    (void)state;
-    struct problem p;
-    const moeg_sampling s = moeg_sampling_default();
-    const double tau = 0.3;
-    moeg_estimate gap;
-    problem_make(&p, 85, 2, 2, 1);
-    assert_ok(moeg_risk_gap(p.moe, p.teacher, p.law, MOEG_MIX_LOSS, 1, &tau, &s, &gap));
-    assert_int_equal(gap.method, MOEG_METHOD_LINE);
-    moeg_teacher *soft;
-    assert_ok(moeg_teacher_moe_create(&soft, p.moe, 0.1));
-    assert_ok(moeg_risk_gap(p.moe, soft, p.law, MOEG_MIX_LOSS, 1, &tau, &s, &gap));
-    assert_int_equal(gap.method, MOEG_METHOD_MC);
-    moeg_teacher_free(soft);
-    problem_free(&p);
-    problem_make(&p, 85, 3, 2, 1);
-    assert_ok(moeg_risk_gap(p.moe, p.teacher, p.law, MOEG_MIX_LOSS, 1, &tau, &s, &gap));
-    assert_int_equal(gap.method, MOEG_METHOD_MC);
-    problem_free(&p);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -398,7 +378,6 @@ int main(void)
         cmocka_unit_test(a_perfect_student), cmocka_unit_test(data_sums_are_exact),
         cmocka_unit_test(exact_ties),        cmocka_unit_test(masked_experts),
         cmocka_unit_test(no_false_zero),     cmocka_unit_test(rows_of_equal_weight),
-        cmocka_unit_test(automatic_choice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

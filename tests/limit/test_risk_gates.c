@@ -165,6 +165,7 @@ static void subsets_may_be_beyond_counting(void **state)
     moeg_sampling s = moeg_sampling_default();
     moeg_estimate gap;
     double x, h = 0, D = 0, size = 0;
+    s.method = MOEG_METHOD_MC;
     s.n = 1;
     for (size_t k = 0; k < K; k++) {
         W[k] = problem_number(29, 3 * k);
@@ -203,6 +204,7 @@ static void bits_do_not_depend_on_threads(void **state)
     struct problem p;
     moeg_sampling s = moeg_sampling_default();
     moeg_estimate one[NTAU], many[NTAU];
+    s.method = MOEG_METHOD_MC;
     problem_draw(&p, 11, 6, 3, 2);
     problem_build(&p);
     moeg_moe *moe = mixture_of(&p, moeg_gate_subset(3));
@@ -227,6 +229,7 @@ static void no_false_zero(void **state)
     moeg_sampling s = moeg_sampling_default();
     const double tau = 1e-12;
     moeg_estimate gap;
+    s.method = MOEG_METHOD_MC;
     problem_draw(&p, 13, 5, 3, 1);
     problem_build(&p);
     moeg_moe *moe = mixture_of(&p, moeg_gate_subset(2));
