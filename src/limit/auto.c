@@ -4,9 +4,10 @@
 
 #include <moegeom/estimate.h>
 
-/* What keeps a default of 2^14 lines to seconds. To prepare a line's directions costs K^2 r^2, to follow it along rays
- * some hundred nodes of K (K + m), along general lines thousands. */
-enum { MOST_EXPERTS = 128, MOST_ON_RAYS = 5000, MOST_ON_LINES = 300 };
+/* What keeps 2^14 lines, or a quadrature, to seconds for each width or temperature. To prepare directions costs some
+ * K^2 r^2; a line along rays some hundred nodes of K (K + m), along general lines thousands. In a plane masses and rays
+ * take some K^2 panels of lines. */
+enum { MOST_EXPERTS = 128, MOST_IN_PLANE = 32, MOST_ON_RAYS = 5000, MOST_ON_LINES = 300 };
 
 int moeg_auto_prepares_mass(const moeg_router *router)
 {
@@ -27,12 +28,17 @@ int moeg_auto_prepares_risk(const moeg_moe *moe)
 
 int moeg_auto_follows_rays(const moeg_rays *rays, const moeg_sampling *s)
 {
-    return rays->r <= 2 || moeg_auto_tells(moeg_rays_strata(rays), s);
+    if (rays->r == 2)
+        return rays->frame.logits[0].K <= MOST_IN_PLANE;
+    return rays->r < 2 || moeg_auto_tells(moeg_rays_strata(rays), s);
 }
 
 int moeg_auto_follows_nodes(const moeg_nodes *p)
 {
-    return moeg_nodes_are_whole(p) || (p->affine && outputs_of_all(p->K, p->m) <= MOST_ON_LINES);
+    const int whole = moeg_nodes_are_whole(p);
+    if (whole && p->r < 2)
+        return 1;
+    return (whole || p->affine) && outputs_of_all(p->K, p->m) <= MOST_ON_LINES;
 }
 
 /* Pairs of lines are units: an error bar takes as many as any, beside the 2 that each stratum has at least. */

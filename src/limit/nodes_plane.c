@@ -1,7 +1,7 @@
 /* A row space of two dimensions: lines of one direction e, and a quadrature over the coordinate y across them. An
  * interface is t = level + slope y; what lines have is smooth in y between the points where three experts tie, or an
  * interface of the teacher meets one of the router or another of its own. There panels are graded from the width over
- * which the temperature feels the third; where none feels it any more, they are wide again at once. */
+ * which the temperature feels the third. */
 #include "base/error.h"
 #include "base/kernel.h"
 #include "base/memory.h"
@@ -25,19 +25,14 @@ typedef struct tie {
     double steep, level, slope; /* of the difference of the two logits along e; t = level + slope y */
 } tie;
 
-/* Where panels begin; felt: how far from there the third is felt. */
-typedef struct kink {
-    double y, felt;
-} kink;
-
 typedef struct plane {
     const moeg_nodes_curve *curve;
     const moeg_nodes *nodes;
     moeg_nodes_way way;
     double tau, e[2], across[2];
-    size_t ties, kinks;
+    size_t ties, kinks, room;
     tie *tie;
-    kink *kink;
+    double *kink; /* (room) where panels begin */
     double finest, widest;
     double *logits;                          /* (K + pieces) scratch */
     double *z, *values, *errors, *workspace; /* of a panel */
@@ -102,8 +97,8 @@ static void find_ties(plane *q)
     q->widest = fmin(WIDEST, 1 / tilt);
 }
 
-/* How far apart the deciding logits of a router are at (t, y), but for what may be rounding. */
-static double gap_at(const plane *q, size_t of, size_t rank, double t, double y)
+/* The logits of a router at (t, y); returns what may be rounding of their differences. */
+static double logits_at(const plane *q, size_t of, double t, double y)
 {
     static const double rounding = 1e-9;
     const moeg_frame_logits *a = logits_of(q->nodes, of);
@@ -118,44 +113,102 @@ static double gap_at(const plane *q, size_t of, size_t rank, double t, double y)
         }
         size = fmax(size, terms);
     }
-    if (rank >= a->K)
-        return INFINITY;
-    return q->logits[moeg_rank_row(a->K, 1, q->logits, rank)] - q->logits[moeg_rank_row(a->K, 1, q->logits, rank + 1)] -
-           rounding * size;
+    return rounding * size;
 }
 
-/* Whether the point where two interfaces meet is one where lines change: the router decides there, or nearly, and if
- * the teacher has a part in it, so does he. */
+/* Of the last logits: whether those that are level with expert i, within `rounding`, may tie at ranks `rank` and
+ * `rank` + 1. */
+static int may_tie(const plane *q, size_t K, size_t rank, size_t i, double rounding)
+{
+    size_t above = 0, level = 0;
+    for (size_t k = 0; k < K && above < rank; k++) {
+        const double difference = q->logits[k] - q->logits[i];
+        above += difference > rounding;
+        level += fabs(difference) <= rounding;
+    }
+    return above < rank && rank < above + level;
+}
+
+/* How far apart the deciding ones of the last logits are. */
+static double gap_of(const plane *q, size_t K, size_t rank)
+{
+    if (rank >= K)
+        return INFINITY;
+    return q->logits[moeg_rank_row(K, 1, q->logits, rank)] - q->logits[moeg_rank_row(K, 1, q->logits, rank + 1)];
+}
+
+/* Whether the point where two interfaces meet is one where lines change. The router: it decides there, or nearly, and
+ * its part in the point is a tie that decides, or one of the last expert that has a gate. The teacher's part in it: a
+ * tie of his that decides. Where others meet, nothing changes but by what is felt of them, and that falls off from an
+ * end of the interface that they are near to. */
 static int matters(const plane *q, const tie *a, const tie *b, double t, double y)
 {
-    if (!(gap_at(q, 0, q->nodes->rank, t, y) <= 50 * q->tau))
+    const moeg_nodes *p = q->nodes;
+    double rounding = logits_at(q, 0, t, y);
+    if (!(gap_of(q, p->K, p->rank) - rounding <= 50 * q->tau))
         return 0;
-    return a->of + b->of == 0 || gap_at(q, 1, q->nodes->winners, t, y) <= 0;
+    if (a->of == 0 && !may_tie(q, p->K, p->rank, a->i, rounding) && !may_tie(q, p->K, p->gate.k, a->i, rounding))
+        return 0;
+    if (a->of + b->of == 0)
+        return 1;
+    rounding = logits_at(q, 1, t, y);
+    return gap_of(q, p->pieces, p->winners) <= rounding;
 }
 
-static void find_kinks(plane *q)
+/* MOEG_ENOMEM. */
+static moeg_status add_kink(const char *function, plane *q, double y)
+{
+    if (q->kinks == q->room) {
+        const size_t room = 2 * q->room + 16;
+        double *larger = moeg_alloc(room, sizeof *larger);
+        if (larger == NULL)
+            return moeg_fail_memory(function);
+        if (q->kinks > 0)
+            memcpy(larger, q->kink, q->kinks * sizeof *larger);
+        moeg_release(q->kink);
+        q->kink = larger;
+        q->room = room;
+    }
+    q->kink[q->kinks++] = y;
+    return MOEG_OK;
+}
+
+/* Those that rounding alone tells apart become one. */
+static void merge_kinks(plane *q)
+{
+    static const double rounding = 1e-13;
+    size_t kept = 0;
+    qsort(q->kink, q->kinks, sizeof *q->kink, ascending);
+    for (size_t i = 0; i < q->kinks; i++)
+        if (kept == 0 || q->kink[i] - q->kink[kept - 1] > rounding * fabs(q->kink[i]))
+            q->kink[kept++] = q->kink[i];
+    q->kinks = kept;
+}
+
+static moeg_status find_kinks(const char *function, plane *q)
 {
     const double window = q->curve->window;
-    double bend = 0, flattest = INFINITY;
-    for (size_t a = 0; a < q->ties; a++)
-        flattest = q->tie[a].of == 0 ? fmin(flattest, q->tie[a].steep) : flattest;
+    double bend = 0;
     q->kinks = 0;
-    q->kink[q->kinks++] = (kink){-window, 0};
+    moeg_status status = add_kink(function, q, -window);
+    if (status == MOEG_OK)
+        status = add_kink(function, q, window);
     for (size_t a = 0; a < q->ties; a++)
-        for (size_t b = a + 1; b < q->ties; b++) {
+        for (size_t b = a + 1; b < q->ties && status == MOEG_OK; b++) {
             /* Three that tie are met once: as (i, j) and (i, k). */
             const tie *s = &q->tie[a], *t = &q->tie[b];
             const double apart = s->slope - t->slope, y = (t->level - s->level) / apart;
-            if ((s->of == t->of && s->i != t->i) || apart == 0 || !(fabs(y) < window) ||
-                !matters(q, s, t, s->level + s->slope * y, y))
+            if ((s->of == t->of && s->i != t->i) || apart == 0 || !(fabs(y) < window))
                 continue;
-            const double steep = s->of + t->of == 0 ? fmin(s->steep, t->steep) : s->of == 0 ? s->steep : flattest;
+            if (!matters(q, s, t, s->level + s->slope * y, y))
+                continue;
             bend = fmax(bend, fabs(apart));
-            q->kink[q->kinks++] = (kink){y, 50 * q->tau / (steep * fabs(apart))};
+            status = add_kink(function, q, y);
         }
-    q->kink[q->kinks++] = (kink){window, 0};
-    qsort(q->kink, q->kinks, sizeof *q->kink, ascending);
-    q->finest = bend > 0 ? fmin(q->widest, q->tau / (q->way.spread * bend)) : q->widest;
+    if (status == MOEG_OK)
+        merge_kinks(q);
+    q->finest = q->tau > 0 && bend > 0 ? fmin(q->widest, q->tau / (q->way.spread * bend)) : q->widest;
+    return status;
 }
 
 /* Adds the panel [lo, hi], y = anchor + offset: its nodes are the lines of one block. */
@@ -195,13 +248,13 @@ static moeg_status add_panel(plane *q, double anchor, double lo, double hi)
 }
 
 /* Panels from a kink outward, to one side (sign) and up to `reach`. */
-static moeg_status add_side(plane *q, const kink *from_kink, double sign, double reach)
+static moeg_status add_side(plane *q, double kink, double sign, double reach)
 {
     moeg_status status = MOEG_OK;
     for (double from = 0; from < reach && status == MOEG_OK;) {
-        const double width = from < from_kink->felt ? fmin(fmax(q->finest, from), q->widest) : q->widest;
+        const double width = fmin(fmax(q->finest, from), q->widest);
         const double to = from + 1.5 * width < reach ? from + width : reach;
-        status = sign > 0 ? add_panel(q, from_kink->y, from, to) : add_panel(q, from_kink->y, -to, -from);
+        status = sign > 0 ? add_panel(q, kink, from, to) : add_panel(q, kink, -to, -from);
         from = to;
     }
     return status;
@@ -217,14 +270,13 @@ static int allocate(plane *q)
     const size_t pairs = count_pairs(q->nodes), stride = moeg_round_lanes(PANEL);
     const size_t count = moeg_nodes_count(q->curve);
     q->tie = moeg_alloc(pairs, sizeof *q->tie);
-    q->kink = moeg_alloc(pairs, (pairs + 2) * sizeof *q->kink);
     q->logits = moeg_alloc(q->nodes->K + q->nodes->pieces, sizeof *q->logits);
     q->z = moeg_alloc(2 * stride, sizeof *q->z);
     q->values = moeg_alloc(count, stride * sizeof *q->values);
     q->errors = moeg_alloc(count, stride * sizeof *q->errors);
     q->workspace = moeg_alloc(moeg_nodes_workspace(q->curve, stride), sizeof *q->workspace);
-    return q->tie != NULL && q->kink != NULL && q->logits != NULL && q->z != NULL && q->values != NULL &&
-           q->errors != NULL && q->workspace != NULL;
+    return q->tie != NULL && q->logits != NULL && q->z != NULL && q->values != NULL && q->errors != NULL &&
+           q->workspace != NULL;
 }
 
 static void release(plane *q)
@@ -255,13 +307,13 @@ moeg_status moeg_nodes_plane(const char *function, const moeg_nodes_curve *curve
         memset(value, 0, moeg_nodes_count(curve) * sizeof *value);
         memset(error, 0, moeg_nodes_count(curve) * sizeof *error);
         find_ties(&q);
-        find_kinks(&q);
+        status = find_kinks(function, &q);
     }
     for (size_t i = 0; status == MOEG_OK && i + 1 < q.kinks; i++) {
-        const double half = (q.kink[i + 1].y - q.kink[i].y) / 2;
-        status = add_side(&q, &q.kink[i], 1, half);
+        const double half = (q.kink[i + 1] - q.kink[i]) / 2;
+        status = add_side(&q, q.kink[i], 1, half);
         if (status == MOEG_OK)
-            status = add_side(&q, &q.kink[i + 1], -1, half);
+            status = add_side(&q, q.kink[i + 1], -1, half);
     }
     moeg_release(angle);
     release(&q);
