@@ -25,20 +25,23 @@ MOEG_EXPORT moeg_status moeg_boundary_mass(const moeg_router *router, const moeg
 /** P(a_(upper) - a_(lower) <= w) on a grid of widths, from one pass: of order r, BM_r(w) ~ C_r w^r, r + 1 experts
  * nearly tied; or of the top-k gap.
  *
- * Method LINE (AUTO where it applies: the margin, K = 2, affine router, Gaussian law, or one of
- * moeg_law_margin_create() and logits that differ by a multiple of x_1 alone): closed forms, without cancellation;
- * exact to rounding. Asked for by name, LINE also does every gap of any affine router under a Gaussian law: normal
- * masses of intervals on lines [theory: lines, star directions], at any w. Logits that differ in one dimension take one
- * line, in two leave one quadrature (std_error 0); else units are lines, s->n of them in all, along directions that
- * between them see every tie, or along s->directions, and `contributing` counts those that meet a gap <= w on a part
- * that has mass: where three or more experts nearly tie they are few, and a 0 of them all is not taken for one, unless
- * w is 0 or the tie has more experts than the logits have dimensions. Method MC: the share of rows, Clopper-Pearson
- * intervals; `contributing` counts the rows with a gap <= w; a gap of +inf is above every w. Under a Gaussian law and
- * an affine router of which K' >= 2 experts, at most d, are not masked, rows are drawn in the router's row space
- * [theory: boundary mass]: the differences of their logits are distributed as under the law, at the cost of K' - 1
- * normals in place of d; row i is a function of (law, router, seed, i), and not that of sample i of moeg_law_sample().
- * Under an empirical law with weights, the share of their sum, with the interval of a weighted proportion
- * (moeg_estimate_weighted_proportion()); n counts the rows that have a weight.
+ * Method LINE (of the margin, K = 2, affine router, Gaussian law, or one of moeg_law_margin_create() and logits that
+ * differ by a multiple of x_1 alone): closed forms, without cancellation; exact to rounding. LINE also does every gap
+ * of any affine router under a Gaussian law: normal masses of intervals on lines [theory: lines, star directions], at
+ * any w. Logits that differ in one dimension take one line, in two leave one quadrature (std_error 0); else units are
+ * lines, s->n of them in all, along directions that between them see every tie, or along s->directions, and
+ * `contributing` counts those that meet a gap <= w on a part that has mass: where three or more experts nearly tie they
+ * are few, and a 0 of them all is not taken for one, unless w is 0 or the tie has more experts than the logits have
+ * dimensions. AUTO is LINE, but for MC where that is refused, or fails; with more than 128 experts that are not masked
+ * (32, of logits that differ in two dimensions), which take long; and where s->n / 2 is below 60 and 2 more for each
+ * direction of lines that are drawn, too few for error bars.
+ *
+ * Method MC: the share of rows, Clopper-Pearson intervals; `contributing` counts the rows with a gap <= w; a gap of
+ * +inf is above every w. Under a Gaussian law and an affine router of which K' >= 2 experts, at most d, are not masked,
+ * rows are drawn in the router's row space [theory: boundary mass]: the differences of their logits are distributed as
+ * under the law, at the cost of K' - 1 normals in place of d; row i is a function of (law, router, seed, i), and not
+ * that of sample i of moeg_law_sample(). Under an empirical law with weights, the share of their sum, with the interval
+ * of a weighted proportion (moeg_estimate_weighted_proportion()); n counts the rows that have a weight.
  * @param gap   which one
  * @param nw    widths, at least 1
  * @param w     (nw), finite, >= 0, in logit units, in any order

@@ -14,9 +14,12 @@ extern "C" {
 
 /** How a number is, or was, computed. */
 typedef enum moeg_method {
-    MOEG_METHOD_AUTO = 0, /**< LINE where one line is enough, else MC. Never in a result. */
-    MOEG_METHOD_MC = 1,   /**< One unit = one row. Under an empirical law: every row of the data once. */
-    MOEG_METHOD_LINE = 2  /**< One unit = one line; where one line suffices, exact up to quadrature. */
+    /** LINE where one line is enough, and where many lines are for the problem, cost little (seconds at 2^14 of them)
+     * and can tell their error, else MC: each function says where. Never in a result. Where lines fail (an overflow
+     * that no row comes to, a callback far out) it is MC too, but for #MOEG_ENOMEM. */
+    MOEG_METHOD_AUTO = 0,
+    MOEG_METHOD_MC = 1,  /**< One unit = one row. Under an empirical law: every row of the data once. */
+    MOEG_METHOD_LINE = 2 /**< One unit = one line; where one line suffices, exact up to quadrature. */
 } moeg_method;
 
 /** The name of a method ("mc"), as a static string; "unknown" outside the list. Thread-safe; never fails. */

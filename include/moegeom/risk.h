@@ -30,8 +30,9 @@ typedef enum moeg_mixing {
  * hard and soft have sigma^2 more than what is sampled. The gap has none of it, but for #MOEG_GATE_TOPK_RAW with loss
  * mixing, whose gates do not sum to 1: there -sigma^2 E[1 - sum_k g_k] is in the gap and in the soft risk.
  *
- * Method LINE (AUTO where it applies) leaves one integral over s = a_1 - a_2, a graded quadrature; std_error is 0 and
- * quad_error bounds what quadrature and rounding may have done. It is for K = 2, an affine router and any gate, and
+ * Method LINE of two experts (AUTO where it applies) leaves one integral over s = a_1 - a_2, a graded quadrature;
+ * std_error is 0 and quad_error bounds what quadrature and rounding may have done. It is for K = 2, an affine router
+ * and any gate, and
  *
  * - a Gaussian law, constant or affine experts, and a teacher of one such expert or a hard mixture (tau = 0) of two,
  *   whose interface may be that of the router, parallel to it or oblique; or
@@ -42,7 +43,7 @@ typedef enum moeg_mixing {
  * that is singular along what is left of them, to rounding). A soft risk far below the hard one is an integral of its
  * own, and keeps its digits.
  *
- * Asked for by name, LINE also does K > 2: SOFTMAX, an affine router whose rows are all corners of their hull (in the
+ * LINE also does K > 2: SOFTMAX, an affine router whose rows are all corners of their hull (in the
  * metric of the law), a Gaussian law, constant or affine experts and a teacher of one such, or a hard mixture of such
  * whose pieces are the cells of the router: its logits are those of the router times one positive factor plus one
  * affine function, exactly, with the same masks. Lines run along the star direction of each expert, which meets its
@@ -62,6 +63,12 @@ typedef enum moeg_mixing {
  * then no zero, but one without an error bar, unless no input moves it. If logits, experts and teacher vary in one or
  * two dimensions alone, those are integrated (std_error 0). Gaps of loss mixing where m jumps at no tie are made where
  * three experts nearly tie: their error is that of a remainder (moeg_leading_remainder()).
+ *
+ * AUTO is LINE along rays, and along general lines if experts and teacher are all constant or affine, or if nothing is
+ * left to be drawn (one or two dimensions). It is MC where LINE is refused; where experts (not masked) are so many that
+ * lines take long: K above 128, K (K + m) above 5000 along rays or, but in one dimension, above 300 along general
+ * lines, K above 32 along rays in two dimensions; where s->n / 2 is below 60 and 2 more for each direction of lines
+ * that are drawn, too few for error bars; and where lines fail.
  *
  * Method MC: units are rows; `contributing` of a gap counts the rows with Delta <= 45 tau, which alone feel the
  * temperature. They add v = |gap of the row|: fewer than #MOEG_ENOUGH_UNITS of them, or as many as weigh no more than

@@ -41,10 +41,11 @@ int moeg_auto_follows_nodes(const moeg_nodes *p)
     return (whole || p->affine) && outputs_of_all(p->K, p->m) <= MOST_ON_LINES;
 }
 
-/* Pairs of lines are units: an error bar takes as many as any, beside the 2 that each stratum has at least. */
+/* Pairs of lines are units, of unlike weight: twice as many as an error bar takes, beside the 2 that each stratum has
+ * at least, nearly always have one. */
 int moeg_auto_tells(size_t strata, const moeg_sampling *s)
 {
-    return s->n / 2 >= 2 * (uint64_t)strata + MOEG_ENOUGH_UNITS;
+    return s->n / 2 >= 2 * ((uint64_t)strata + MOEG_ENOUGH_UNITS);
 }
 
 int moeg_auto_gives_up(const moeg_sampling *s, moeg_status status)
