@@ -13,8 +13,8 @@
 
 /* Beyond, the density is 0 in double. */
 static const double EDGE = 38.5;
-/* Widest panel: the density, and crossings as far out as that, are smooth over it. */
-static const double WIDEST = 0.5;
+/* Widest panel, and how far crossings may go along their lines on it: the density is smooth over either. */
+static const double WIDEST = 0.5, FARTHEST = 2;
 /* Crossings count as level if they are this near, beside their size. */
 static const double NEAR = 1e-9;
 
@@ -28,7 +28,7 @@ typedef struct plane {
     double *level, *slope;
     double *kink;
     size_t kinks;
-    double finest;
+    double finest, widest;
     double *memory, *sums; /* sums (count x 3) */
     moeg_ray_buffers buffers;
 } plane;
@@ -62,17 +62,20 @@ static void find_kinks(plane *p)
     const double width = p->quantity->width;
     double steepest = 0;
     p->kinks = 0;
+    p->widest = WIDEST;
     p->kink[p->kinks++] = -EDGE;
-    for (size_t a = 0; a < p->lines; a++)
+    for (size_t a = 0; a < p->lines; a++) {
+        p->widest = fmin(p->widest, FARTHEST / fabs(p->slope[a]));
         for (size_t b = 0; b < a; b++) {
             const double bend = p->slope[a] - p->slope[b], y = (p->level[b] - p->level[a]) / bend;
             steepest = fmax(steepest, fabs(bend));
             if (bend != 0 && fabs(y) < EDGE && is_limit(p, a, y) && is_limit(p, b, y))
                 p->kink[p->kinks++] = y;
         }
+    }
     p->kink[p->kinks++] = EDGE;
     qsort(p->kink, p->kinks, sizeof *p->kink, ascending);
-    p->finest = width > 0 && steepest > 0 ? fmin(WIDEST, width / (p->ray->steepest * steepest)) : WIDEST;
+    p->finest = width > 0 && steepest > 0 ? fmin(p->widest, width / (p->ray->steepest * steepest)) : p->widest;
 }
 
 static int prepare(const moeg_rays *rays, size_t k, const moeg_ray_quantity *quantity, plane *p)
@@ -123,7 +126,7 @@ static void add_panel(plane *p, double anchor, double lo, double hi, moeg_ray_re
 static void add_side(plane *p, double kink, double sign, double reach, moeg_ray_result *result)
 {
     for (double from = 0; from < reach;) {
-        const double width = fmin(fmax(p->finest, from), WIDEST),
+        const double width = fmin(fmax(p->finest, from), p->widest),
                      to = from + 1.5 * width < reach ? from + width : reach;
         if (sign > 0)
             add_panel(p, kink, from, to, result);
