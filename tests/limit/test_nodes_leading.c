@@ -64,6 +64,41 @@ static void two_experts_are_the_closed_form(void **state)
     assert_true(first > 60);
 }
 
+/* Every gate of four experts in one dimension and in two, a teacher that jumps where 0 and 1 tie, with noise: O(tau)
+ * away. */
+static void slopes_are_the_limit_of_gaps(void **state)
+{
+    (void)state;
+    const double tau = 1e-10;
+    const moeg_sampling s = line_options();
+    moeg_gate gates[MOST_GATES];
+    for (uint64_t seed = 0; seed < 2; seed++) {
+        struct problem p;
+        problem_draw(&p, 700 + seed, 4, 1 + seed, 2);
+        p.pieces = 2;
+        memcpy(p.V, p.W, sizeof p.V);
+        memcpy(p.e, p.b, sizeof p.e);
+        memcpy(p.A[5], p.A[2], sizeof p.A[2]);
+        p.c[5][0] = -1.3;
+        p.noise = 0.385;
+        problem_build(&p);
+        const size_t n = all_gates(p.K, gates);
+        for (size_t g = 0; g < n; g++) {
+            moeg_moe *plain = p.moe;
+            p.moe = mixture_of(&p, gates[g]);
+            for (int i = 0; i < 2; i++) {
+                moeg_estimate slope;
+                const struct answer a = nodes_answer(&p, both[i], tau);
+                assert_ok(nodes_remainder(&p, both[i], 0, NULL, &s, &slope, NULL));
+                assert_near(slope.value, a.gap.value / tau, 300 * tau + 1e-13 * fabs(slope.value));
+            }
+            moeg_moe_free(p.moe);
+            p.moe = plain;
+        }
+        problem_free(&p);
+    }
+}
+
 /* What S integrates, for each gate: by outputs at a point where i and j tie. */
 struct integrand {
     const struct problem *p;
@@ -205,6 +240,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plane_has_the_digits_of_the_reference),
         cmocka_unit_test(two_experts_are_the_closed_form),
+        cmocka_unit_test(slopes_are_the_limit_of_gaps),
         cmocka_unit_test(every_gate_is_the_integral_over_interfaces),
         cmocka_unit_test(curved_experts_are_the_integral_over_interfaces),
         cmocka_unit_test(a_jump_is_a_matter_of_exact_arithmetic),

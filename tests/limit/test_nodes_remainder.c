@@ -120,6 +120,25 @@ static void gaps_of_any_size_have_error_bars(void **state)
     problem_free(&p);
 }
 
+/* Slopes to a twentieth, and remainders to 0.3, with no more lines than that takes. */
+static void tolerances_are_reached(void **state)
+{
+    (void)state;
+    struct problem p;
+    moeg_estimate slope, rest;
+    const double tau = 0.1;
+    moeg_sampling s = lines_of(1 << 16);
+    five_experts(&p, moeg_gate_topk_raw(2));
+    s.rel_tol = 0.05;
+    assert_ok(moeg_leading_slope(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, &s, &slope));
+    assert_true(slope.n < 8192 && slope.hi - slope.lo <= 0.1 * fabs(slope.value));
+    s.rel_tol = 0;
+    s.abs_tol = 0.3;
+    assert_ok(moeg_leading_remainder(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 1, &tau, &s, NULL, &rest));
+    assert_true(rest.n > slope.n && rest.n < 1 << 16 && rest.hi - rest.lo <= 0.6);
+    problem_free(&p);
+}
+
 static void frozen_gates_leave_exact_zeros(void **state)
 {
     (void)state;
@@ -240,6 +259,7 @@ int main(void)
         cmocka_unit_test(gaps_of_second_order_have_no_false_errors),
         cmocka_unit_test(too_few_lines_say_so),
         cmocka_unit_test(gaps_of_any_size_have_error_bars),
+        cmocka_unit_test(tolerances_are_reached),
         cmocka_unit_test(frozen_gates_leave_exact_zeros),
         cmocka_unit_test(what_has_no_leading_term_says_so),
         cmocka_unit_test(every_allocation_may_fail),
