@@ -81,7 +81,8 @@ MOEG_EXPORT moeg_status moeg_boundary_exponent(const moeg_router *router, moeg_g
 
 /** The band that holds the whole curve P(gap <= w), all w at once, with probability at least `level`: Dvoretzky, Kiefer
  * and Wolfowitz's around sampled masses (moeg_dkw()), cut to [0, 1]; the curve and its quadrature error where LINE drew
- * no lines at random.
+ * no lines at random. Around means over lines none is known, which AUTO's masses of more than two experts may be:
+ * method MC.
  *
  * @param law     of the masses
  * @param mass    (nw), from one call of moeg_boundary_mass() or moeg_boundary_gap_mass()

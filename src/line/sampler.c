@@ -39,6 +39,7 @@ static moeg_status single_line(const char *function, const moeg_rays *rays, cons
 /* Sampling: units are antithetic pairs of lines, u and -u, whose means vary less than those of two lines do, for
  * crossings are affine in u. A block belongs to one stratum. The state is a tally (tally.h) for each stratum. */
 typedef struct plan {
+    const char *function;
     const moeg_line_source *source;
     uint64_t seed, block, blocks;
     size_t strata, state; /* of one stratum */
@@ -57,19 +58,20 @@ static void mirror(size_t r, size_t half, double *u)
 }
 
 /* Draws pairs first .. first + n - 1 of a stream, evaluates them in stratum k and adds them to its state. */
-static moeg_status add_pairs(const moeg_line_source *source, size_t k, uint64_t seed, uint32_t stream, uint64_t first,
-                             size_t n, double *memory, double *state)
+static moeg_status add_pairs(const plan *p, size_t k, uint32_t stream, uint64_t first, size_t n, double *memory,
+                             double *state)
 {
+    const moeg_line_source *source = p->source;
     const size_t half = moeg_round_lanes(n), stride = 2 * half;
     moeg_line_draw b = {.first = first, .n = n, .stride = stride, .base = memory};
     source->place(source->self, k, &b);
-    moeg_kernel_normals(seed, stream, first, source->drawn, half, b.u);
+    moeg_kernel_normals(p->seed, stream, first, source->drawn, half, b.u);
     mirror(source->drawn, half, b.u);
     const moeg_status status = source->evaluate(source->self, k, &b);
     if (status != MOEG_OK)
         return status;
     if (moeg_tally_add(source->count, n, stride, b.values, b.errors, state) != MOEG_OK)
-        return moeg_fail(MOEG_ERANGE, "line: a value of the lines from %llu on overflows",
+        return moeg_fail(MOEG_ERANGE, "%s: a value of the lines from %llu on overflows", p->function,
                          2 * (unsigned long long)first);
     return MOEG_OK;
 }
@@ -78,7 +80,7 @@ static moeg_status block(const void *context, uint64_t first, uint64_t count, vo
 {
     const plan *p = context;
     const size_t k = p->stratum[first / p->block];
-    return add_pairs(p->source, k, p->seed, MOEG_STREAM_LINE, first, (size_t)count, workspace, state + k * p->state);
+    return add_pairs(p, k, MOEG_STREAM_LINE, first, (size_t)count, workspace, state + k * p->state);
 }
 
 static void merge(const void *context, const double *right, double *left)
@@ -96,7 +98,7 @@ static moeg_status run_pilot(const char *function, const plan *p, double *memory
     double *states = moeg_alloc_zero(strata, p->state * sizeof *states);
     moeg_status status = states == NULL ? moeg_fail_memory(function) : MOEG_OK;
     for (size_t k = 0; k < strata && status == MOEG_OK; k++)
-        status = add_pairs(p->source, k, p->seed, MOEG_STREAM_PILOT, k * PILOT, PILOT, memory, states + k * p->state);
+        status = add_pairs(p, k, MOEG_STREAM_PILOT, k * PILOT, PILOT, memory, states + k * p->state);
     for (size_t k = 0; k < strata && status == MOEG_OK; k++)
         spread[k] = 0;
     const size_t aim = p->source->aim, end = p->source->aims > 0 ? aim + p->source->aims : count;
@@ -227,7 +229,11 @@ moeg_status moeg_lines_expect(const char *function, const moeg_line_source *sour
     if (pairs < 2 * strata)
         return moeg_fail(MOEG_EINVAL, "%s: n must be at least 4 lines for each of %zu strata, got %llu", function,
                          strata, (unsigned long long)s->n);
-    plan p = {.source = source, .seed = s->seed, .strata = strata, .state = moeg_tally_size(source->count)};
+    plan p = {.function = function,
+              .source = source,
+              .seed = s->seed,
+              .strata = strata,
+              .state = moeg_tally_size(source->count)};
     p.block = choose_block(pairs, strata);
     p.blocks = (pairs + p.block - 1) / p.block;
     const size_t widest = 2 * moeg_round_lanes(p.block > PILOT ? p.block : PILOT);

@@ -45,8 +45,9 @@ static void what_fails_on_lines_is_left_to_rows(void **state)
     p.b[0] = 1.5e308;
     p.b[1] = -1.5e308;
     problem_build(&p);
-    check_failure(&p, MOEG_ERANGE, "overflows");
-    assert_status(moeg_boundary_mass(p.router, p.law, 1, &w, &line, &mass), MOEG_ERANGE, "overflows");
+    check_failure(&p, MOEG_ERANGE, "risk_gap: a value of the lines from 0 on overflows");
+    assert_status(moeg_boundary_mass(p.router, p.law, 1, &w, &line, &mass), MOEG_ERANGE,
+                  "boundary_mass: a value of the lines from 0 on overflows");
     check_mass(p.router, p.law, moeg_gap_margin(), 1 << 10, MOEG_METHOD_MC);
     problem_free(&p);
     /* A teacher of the user's that overflows, or fails, where no row comes to. */
