@@ -67,8 +67,8 @@ typedef enum moeg_mixing {
  * AUTO is LINE along rays, and along general lines if experts and teacher are all constant or affine, or if nothing is
  * left to be drawn (one or two dimensions). It is MC where LINE is refused; where experts (not masked) are so many that
  * lines take long: K above 128, K (K + m) above 5000 along rays or, but in one dimension, above 300 along general
- * lines, K above 32 along rays in two dimensions; where s->n / 2 is below 60 and 2 more for each direction of lines
- * that are drawn, too few for error bars; and where lines fail.
+ * lines (300/k of SUBSET), K above 32 along rays in two dimensions; where s->n / 2 is below 60 and 2 more for each
+ * direction of lines that are drawn, too few for error bars; and where lines fail.
  *
  * Method MC: units are rows; `contributing` of a gap counts the rows with Delta <= 45 tau, which alone feel the
  * temperature. They add v = |gap of the row|: fewer than #MOEG_ENOUGH_UNITS of them, or as many as weigh no more than

@@ -36,9 +36,11 @@ int moeg_auto_follows_rays(const moeg_rays *rays, const moeg_sampling *s)
 int moeg_auto_follows_nodes(const moeg_nodes *p)
 {
     const int whole = moeg_nodes_are_whole(p);
+    /* Gates of subsets are sums over their sizes. */
+    const size_t sizes = p->gate.kind == MOEG_GATE_SUBSET ? p->gate.k : 1;
     if (whole && p->r < 2)
         return 1;
-    return (whole || p->affine) && outputs_of_all(p->K, p->m) <= MOST_ON_LINES;
+    return (whole || p->affine) && outputs_of_all(p->K, p->m) * sizes <= MOST_ON_LINES;
 }
 
 /* Pairs of lines are units, of unlike weight: twice as many as an error bar takes, beside the 2 that each stratum has

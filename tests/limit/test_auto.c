@@ -130,7 +130,8 @@ static void no_lines_without_a_gaussian_law_or_an_affine_router(void **state)
     problem_free(&p);
 }
 
-/* K (K + m) is what a line costs: general lines up to 16 experts with one output, rays up to 70. */
+/* K (K + m) is what a line costs: general lines up to 16 experts with one output, rays up to 70;
+ * of k-subsets k times as much. */
 static void many_experts_are_left_to_rows(void **state)
 {
     (void)state;
@@ -138,10 +139,9 @@ static void many_experts_are_left_to_rows(void **state)
         size_t K;
         moeg_gate gate;
         moeg_method expected;
-    } cases[] = {{16, {MOEG_GATE_TOPK_RENORM, 2}, MOEG_METHOD_LINE},
-                 {17, {MOEG_GATE_TOPK_RENORM, 2}, MOEG_METHOD_MC},
-                 {17, {MOEG_GATE_SOFTMAX, 0}, MOEG_METHOD_LINE},
-                 {71, {MOEG_GATE_SOFTMAX, 0}, MOEG_METHOD_MC}};
+    } cases[] = {{16, {MOEG_GATE_TOPK_RENORM, 2}, MOEG_METHOD_LINE}, {17, {MOEG_GATE_TOPK_RENORM, 2}, MOEG_METHOD_MC},
+                 {11, {MOEG_GATE_SUBSET, 2}, MOEG_METHOD_LINE},      {12, {MOEG_GATE_SUBSET, 2}, MOEG_METHOD_MC},
+                 {17, {MOEG_GATE_SOFTMAX, 0}, MOEG_METHOD_LINE},     {71, {MOEG_GATE_SOFTMAX, 0}, MOEG_METHOD_MC}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const size_t K = cases[i].K, d = 80;
         moeg_router *router;
