@@ -176,8 +176,12 @@ static void run_parallel(run *r)
         threads = (int)blocks;
     omp_init_lock(&r->lock);
     moeg_guard_enter();
+    if (threads == 1) {
+        work(r); /* Without the memory that a team of threads takes, for want of which the process would end. */
+    } else {
 #pragma omp parallel num_threads(threads)
-    work(r);
+        work(r);
+    }
     moeg_guard_leave();
     omp_destroy_lock(&r->lock);
 }

@@ -96,7 +96,7 @@ static double beta_log_tail(double d, const double *p, double *derivative)
 static double beta_start(double a, double b, double z)
 {
     const double spread = sqrt(1 / a + 1 / b);
-    if (fmin(a, b) < 4)
+    if (fmin(a, b) < 4 || !(fabs(z) < 9))
         return z * spread;
     const double third = 1 / (b * b) - 1 / (a * a);
     return 0.5 / b - 0.5 / a + z * spread + (z * z - 1) / 6 * third / (spread * spread);

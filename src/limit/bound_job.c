@@ -36,7 +36,7 @@ static void evaluate_temperature(const moeg_bound_context *c, const moeg_bound_r
         values[i] = tau == 0 ? 0 : scaled_exp(b->mass[i] * b->change[i], r->margin[i] / tau);
         if (tau == 0 || r->margin[i] > MOEG_FELT * tau || (weights != NULL && weights[i] == 0))
             continue;
-        const double v = exp(-r->margin[i] / tau) * (weights == NULL ? 1 : weights[i]);
+        const double v = weights == NULL ? values[i] : values[i] * weights[i];
         state[c->parts.felt + t]++;
         weight[0] += v;
         weight[1] += v * v;

@@ -74,18 +74,18 @@ static double distance(const moeg_risk_rows *r, size_t m, size_t i, const double
     return sqrt(sum);
 }
 
-/* |F_0 - m|, F_0 the mean of the winners. */
+/* |F_0 - m|, F_0 the mean of the winners, from differences. */
 static double hard_residual(const moeg_risk_context *c, const moeg_bound_rows *b, size_t i)
 {
     const moeg_risk_rows *r = &b->rows;
     double sum = 0;
     for (size_t j = 0; j < c->m; j++) {
-        double mean = 0, count = 0;
+        double residual = 0, count = 0;
         for (size_t k = 0; k < c->K; k++)
             if (b->role[k] == MOEG_ROLE_WINNER)
-                mean += (r->outputs[(k * c->m + j) * r->stride + i] - mean) / ++count;
-        mean -= r->target[j * r->stride + i];
-        sum += mean * mean;
+                residual +=
+                    (r->outputs[(k * c->m + j) * r->stride + i] - r->target[j * r->stride + i] - residual) / ++count;
+        sum += residual * residual;
     }
     return sqrt(sum);
 }

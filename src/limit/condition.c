@@ -31,7 +31,7 @@ static moeg_status binary_condition(const char *function, const moeg_binary_logi
     }
     const long double z = logit->mean / logit->deviation, at_0 = expl(-z * z / 2);
     const long double C = (z <= 1 ? 2 * at_0 : 1 + at_0) / (sqrt_two_pi * logit->deviation);
-    condition->C = (double)(C * up);
+    condition->C = (double)(C * up) + DBL_TRUE_MIN; /* where it is subnormal */
     if (!isfinite(condition->C))
         return moeg_fail(MOEG_ERANGE, "%s: C overflows", function);
     return MOEG_OK;

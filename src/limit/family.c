@@ -57,6 +57,12 @@ void moeg_family_logit_init(const moeg_router *router, const moeg_law *law, moeg
     };
 }
 
+/* x^(1/p), with `above` = x - 1: near 1 it keeps the digits of roots of a high order. */
+static long double root(long double x, long double above, double p)
+{
+    return fabsl(above) < 0.5L ? expl(log1pl(above) / p) : powl(x, 1 / (long double)p);
+}
+
 /* w - scale Delta_0 is rounded once, whatever cancels in it. */
 long double moeg_family_probability(const moeg_family_logit *logit, double w, int beyond)
 {
@@ -65,8 +71,9 @@ long double moeg_family_probability(const moeg_family_logit *logit, double w, in
         return beyond ? 1 : 0;
     if (logit->order == 2)
         return beyond ? expl(-excess * excess / 2) : -expm1l(-excess * excess / 2);
-    const long double y = powl(excess, 1 / (long double)logit->power) * sqrt_half;
-    return beyond ? erfcl(y) : erfl(y);
+    const long double y =
+        root(excess, fmal(-logit->scale, 1 + (long double)logit->offset, w) / logit->scale, logit->power);
+    return beyond ? erfcl(y * sqrt_half) : erfl(y * sqrt_half);
 }
 
 /* 1/p, rounded down: (t/c)^alpha is then too large for t < c, which does no harm. With r = (t/c)^(1/p) > 1 it is too
@@ -90,7 +97,7 @@ moeg_status moeg_family_condition(const char *function, const moeg_family_logit 
     }
     const double alpha = logit->order == 2 ? 2 : exponent_below(logit->power);
     const long double C = logit->normal / logit->order * powl(logit->scale, -(long double)alpha);
-    const double above = fmax((double)(C * (1 + 2 * (long double)DBL_EPSILON)), DBL_TRUE_MIN);
+    const double above = (double)(C * (1 + 2 * (long double)DBL_EPSILON)) + DBL_TRUE_MIN;
     if (!isfinite(alpha) || !isfinite(above))
         return moeg_fail(MOEG_ERANGE, "%s: the margin condition overflows: alpha = %g, C = %Lg", function, alpha, C);
     *condition = (moeg_margin_condition){.C = above, .alpha = alpha, .t0 = INFINITY};

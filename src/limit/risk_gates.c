@@ -68,16 +68,19 @@ static size_t own_of(const moeg_risk_context *c)
     return c->contrasts - (shares ? 1 : 0);
 }
 
-/* What experts index[i] have, less `base` or, if `sign` is negative, the negative of that, to `out` in the order of
- * place. What an expert has stands `step` after what the one before has; -inf less whatever it may be stays -inf. */
+/* What experts index[i] have, less `base` and, if there is one, a `shift` of that, or, if `sign` is negative, the
+ * negative, to `out` in the order of place. What an expert has stands `step` after what the one before has; -inf less
+ * whatever it may be stays -inf. */
 static void place_difference(moeg_risk_rows *r, int sign, size_t step, const uint32_t *index, const double *a,
-                             const double *base, double *out)
+                             const double *base, const double *shift, double *out)
 {
     moeg_kernel_winners(step, r->stride, index, a, r->spare);
-    for (size_t i = 0; sign < 0 && i < r->stride; i++)
-        r->spare[i] = base[i] - r->spare[i];
-    for (size_t i = 0; sign > 0 && i < r->stride; i++)
+    for (size_t i = 0; i < r->stride; i++)
         r->spare[i] = r->spare[i] == -INFINITY ? -INFINITY : r->spare[i] - base[i];
+    for (size_t i = 0; shift != NULL && i < r->stride; i++)
+        r->spare[i] -= shift[i];
+    for (size_t i = 0; sign < 0 && i < r->stride; i++)
+        r->spare[i] = -r->spare[i];
     moeg_kernel_gather(r->stride, r->place, r->spare, out);
 }
 
@@ -94,25 +97,26 @@ static void arrange_logits(const moeg_risk_context *c, moeg_risk_rows *r)
         if (q == winners && winners > 0)
             moeg_kernel_winners(stride, stride, r->index + k * stride, r->logits, r->winner);
         place_difference(r, q < winners ? -1 : 1, stride, r->index + (q + skipped_of(c)) * stride, r->logits, r->winner,
-                         r->below + q * stride);
+                         NULL, r->below + q * stride);
     }
     moeg_kernel_gather(stride, r->place, r->margin, r->apart);
 }
 
-/* Output j of the hard gates in r->winner. */
+/* Output j of the hard gates in r->winner: that of the best expert; of SUBSET what the mean of the winners is above the
+ * target, from differences, so that nothing cancels where they are nearly copies. */
 static void find_hard_output(const moeg_risk_context *c, moeg_risk_rows *r, size_t j)
 {
     const size_t stride = r->stride, step = c->m * stride;
-    const double *f = r->outputs + j * stride, share = 1 / (double)c->gate.k;
+    const double *f = r->outputs + j * stride, *target = r->target + j * stride, share = 1 / (double)c->gate.k;
     moeg_kernel_winners(step, stride, r->index, f, r->winner);
     if (c->gate.kind != MOEG_GATE_SUBSET)
         return;
     for (size_t i = 0; i < stride; i++)
-        r->winner[i] *= share;
+        r->winner[i] = share * (r->winner[i] - target[i]);
     for (size_t q = 1; q < c->gate.k; q++) {
         moeg_kernel_winners(step, stride, r->index + q * stride, f, r->spare);
         for (size_t i = 0; i < stride; i++)
-            r->winner[i] += share * r->spare[i];
+            r->winner[i] += share * (r->spare[i] - target[i]);
     }
 }
 
@@ -126,9 +130,10 @@ void moeg_risk_arrange_ranks(const moeg_risk_context *c, moeg_risk_rows *r)
         find_hard_output(c, r, j);
         for (size_t q = 0; q < own; q++)
             place_difference(r, q < winners ? -1 : 1, step, r->index + (q + skipped) * stride, r->outputs + j * stride,
-                             r->winner, r->contrast + q * step + j * stride);
+                             winners > 0 ? target : r->winner, winners > 0 ? r->winner : NULL,
+                             r->contrast + q * step + j * stride);
         for (size_t i = 0; i < stride; i++)
-            r->spare[i] = r->winner[i] - target[i];
+            r->spare[i] = winners > 0 ? r->winner[i] : r->winner[i] - target[i];
         moeg_kernel_gather(stride, r->place, r->spare, r->residual + j * stride);
         for (size_t i = 0; i < stride; i++)
             r->spare[i] = -r->winner[i];

@@ -152,8 +152,8 @@ moeg_status moeg_risk_temperature(const moeg_moe *moe, const moeg_teacher *teach
                                   moeg_estimate *tau)
 {
     static const char function[] = "risk_temperature";
-    const moeg_sampling options = moeg_without_tolerance(s);
-    struct question q = {function, moe, teacher, law, mixing, &options, .line = 0};
+    struct question q = {function, moe, teacher, law, mixing, .line = 0};
+    moeg_sampling options;
     moeg_status status = check_question(function, gap, tau_lo, tau_hi, tau);
     if (status == MOEG_OK)
         status = moeg_check_risk(function, moe, teacher, law, mixing, 1, &tau_lo, s);
@@ -161,6 +161,10 @@ moeg_status moeg_risk_temperature(const moeg_moe *moe, const moeg_teacher *teach
         status = moeg_check_no_directions(function, s);
     if (status == MOEG_OK)
         status = moeg_choose_line(function, moeg_line_risk_refusal(moe, teacher, law), s->method, &q.line);
+    if (status == MOEG_OK) {
+        options = moeg_without_tolerance(s);
+        q.s = &options;
+    }
     if (status == MOEG_OK && q.line)
         status = moeg_line_risk_init(function, moe, teacher, law, &q.risk);
     if (status != MOEG_OK)

@@ -44,10 +44,12 @@ moeg_status moeg_law_draw(const moeg_law *law, uint64_t seed, uint64_t first, si
 
 static moeg_status check_range(const char *function, const moeg_law *law, uint64_t first, size_t n)
 {
-    const uint64_t rows = law->rows != 0 ? law->rows : UINT64_MAX;
-    if (n > rows || first > rows - n)
+    if (law->rows == 0 && n > 0 && n - 1 > UINT64_MAX - first)
+        return moeg_fail(MOEG_EINVAL, "%s: samples %" PRIu64 " .. %" PRIu64 " + %zu - 1 go past 2^64", function, first,
+                         first, n);
+    if (law->rows != 0 && (n > law->rows || first > law->rows - n))
         return moeg_fail(MOEG_EINVAL, "%s: samples %" PRIu64 " .. %" PRIu64 " + %zu - 1 go past the end at %" PRIu64,
-                         function, first, first, n, rows);
+                         function, first, first, n, law->rows);
     return MOEG_OK;
 }
 

@@ -168,7 +168,7 @@ typedef struct workers {
     omp_lock_t lock;
     void *workspaces[SEEN];
     size_t count;
-    int misaligned, most_threads;
+    int misaligned, most_threads, most_level;
 } workers;
 
 static moeg_status seen_block(const void *context, uint64_t first, uint64_t count, void *workspace, double *state)
@@ -184,6 +184,8 @@ static moeg_status seen_block(const void *context, uint64_t first, uint64_t coun
     w->misaligned += (uintptr_t)workspace % 64 != 0;
     if (omp_get_num_threads() > w->most_threads)
         w->most_threads = omp_get_num_threads();
+    if (omp_get_level() > w->most_level)
+        w->most_level = omp_get_level();
     omp_unset_lock(&w->lock);
     for (int turn = 0; turn < 10; turn++)
         sched_yield();
@@ -207,11 +209,13 @@ static void each_worker_has_one_workspace(void **state)
     } cases[] = {{1, 86, 1}, {5, 86, 5}, {8, 3, 3}, {INT_MAX, 2, 2}, {0, 86, omp_get_max_threads()}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         w.count = 0;
-        w.misaligned = w.most_threads = 0;
+        w.misaligned = w.most_threads = w.most_level = 0;
         moeg_partial_free(run_range(job, cases[i].asked, 0, cases[i].end));
         assert_in_range(w.count, 1, cases[i].most);
         assert_in_range(w.most_threads, 1, cases[i].most);
         assert_int_equal(w.misaligned, 0);
+        if (cases[i].asked == 1)
+            assert_int_equal(w.most_level, 0); /* No team is made, for want of whose memory the process would end. */
     }
     omp_destroy_lock(&w.lock);
     moeg_job_free(job);

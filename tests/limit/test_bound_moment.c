@@ -302,6 +302,10 @@ static void no_false_bound(void **state)
     assert_status(moeg_bound_holder_moment(moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 2, &s, &moment), MOEG_EUNABLE,
                   "experts differ in 0 of 1000 rows");
     assert_true(moment.value == 0 && isinf(moment.hi));
+    /* All rows feel the temperature, but have nothing to change. */
+    assert_status(moeg_bound_moment(moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 1, taus + 4, &s, bound), MOEG_EUNABLE,
+                  "is felt by 1000 of 1000 rows, but what they add to the bound is 0");
+    assert_true(bound[0].value == 0 && isinf(bound[0].hi) && bound[0].contributing == 1000);
     moeg_moe_free(moe);
     moeg_expert_free(far[0]);
     moeg_expert_free(far[1]);

@@ -35,6 +35,13 @@ static void masses(void **state)
         const long double excess = ((long double)w - edge) - (long double)fma(0.731, 2.5, -edge);
         assert_relative(mass_of(bounded, c, w), (double)erfl(excess / 2.5L * root), 4 * EPS);
     }
+    /* Nor where roots are of a high order: all that has mass is within some p of the scale. */
+    for (double p = 1e-3; p > 1e-17; p *= 1e-2) {
+        const struct member steep = {MOEG_MARGIN_POWER, p};
+        const double w = 0.7 * (1 + 2 * p) == 0.7 ? nextafter(0.7, 1) : 0.7 * (1 + 2 * p);
+        const long double z = expl(log1pl(((long double)w - 0.7) / 0.7) / p);
+        assert_relative(mass_of(&steep, 0.7, w), (double)erfl(z * root), 8 * EPS);
+    }
     assert_near(mass_of(bounded, c, nextafter(edge, 0)), 0, 0);
     assert_near(mass_of(bounded, c, 0), 0, 0);
     assert_near(mass_of(bounded, c, 1e300), 1, 0);
@@ -74,6 +81,25 @@ static void conditions(void **state)
             moeg_router_free(router);
             moeg_law_free(law);
         }
+}
+
+/* Where C is subnormal it is rounded up too. */
+static void conditions_of_huge_scales(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 200; i++) {
+        const struct member root = {MOEG_MARGIN_POWER, 0.5 - 1e-4 * i};
+        const double scale = 4e154 * pow(1.01, i), t = 1e144;
+        moeg_law *law;
+        moeg_router *router = make_router(scale);
+        moeg_margin_condition condition;
+        assert_ok(moeg_law_margin_create(&law, D, root.family, root.parameter));
+        assert_ok(moeg_bound_margin_condition(router, law, &condition));
+        assert_true(condition.C < DBL_MIN);
+        assert_true(mass_of(&root, scale, t) <= condition.C * powl(t, condition.alpha) * (1 + EPS));
+        moeg_router_free(router);
+        moeg_law_free(law);
+    }
 }
 
 /* Gaussian: at several means, on a dense grid; tight at 0 for |mean| <= sigma. */
@@ -168,6 +194,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(masses),
         cmocka_unit_test(conditions),
+        cmocka_unit_test(conditions_of_huge_scales),
         cmocka_unit_test(gaussian_conditions),
         cmocka_unit_test(condition_errors),
     };

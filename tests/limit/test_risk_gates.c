@@ -222,6 +222,41 @@ static void bits_do_not_depend_on_threads(void **state)
     problem_free(&p);
 }
 
+/* Experts that are nearly copies: what they differ by, and what they miss, keeps its digits. */
+static void near_copies_do_not_cancel(void **state)
+{
+    (void)state;
+    enum { K = 5 };
+    const double tau = 0.7, unit = 0x1p-50;
+    moeg_sampling s = moeg_sampling_default();
+    s.method = MOEG_METHOD_MC;
+    for (size_t k = 1; k < K; k++) {
+        struct problem p;
+        moeg_estimate hard, gap, soft, want_hard, want_gap, want_soft;
+        problem_draw(&p, 31 + k, K, 2, 1);
+        for (size_t e = 0; e <= K; e++) {
+            memset(p.A[e], 0, sizeof p.A[e]);
+            p.c[e][0] = rint(20 * p.c[e][0]);
+        }
+        problem_build(&p);
+        moeg_moe *moe = mixture_of(&p, moeg_gate_subset(k));
+        assert_ok(moeg_risk_curve(moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 1, &tau, &s, &want_hard, &want_soft,
+                                  &want_gap, NULL));
+        moeg_moe_free(moe);
+        problem_free(&p);
+        for (size_t e = 0; e <= K; e++)
+            p.c[e][0] = 1 + unit * p.c[e][0]; /* exact */
+        problem_build(&p);
+        moe = mixture_of(&p, moeg_gate_subset(k));
+        assert_ok(moeg_risk_curve(moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 1, &tau, &s, &hard, &soft, &gap, NULL));
+        assert_relative(hard.value, unit * unit * want_hard.value, 100 * EPS);
+        assert_relative(soft.value, unit * unit * want_soft.value, 100 * EPS);
+        assert_relative(gap.value, unit * unit * want_gap.value, 1000 * EPS);
+        moeg_moe_free(moe);
+        problem_free(&p);
+    }
+}
+
 static void no_false_zero(void **state)
 {
     (void)state;
@@ -288,6 +323,7 @@ int main(void)
         cmocka_unit_test(rows_are_as_defined),
         cmocka_unit_test(subset_of_one_is_softmax),
         cmocka_unit_test(bits_do_not_depend_on_threads),
+        cmocka_unit_test(near_copies_do_not_cancel),
         cmocka_unit_test(no_false_zero),
         cmocka_unit_test(subsets_may_be_beyond_counting),
         cmocka_unit_test(refuses_what_cannot_be),

@@ -229,6 +229,8 @@ static void every_error_is_named_and_touches_nothing(void **state)
     problem_make(&p, 12, 3, 3, 2);
     assert_status(moeg_risk_temperature(p.moe, p.teacher, p.law, MOEG_MIX_LOSS, 0.1, 0.1, 1, &s, NULL), MOEG_EINVAL,
                   "risk_temperature: tau must not be NULL");
+    assert_status(moeg_risk_temperature(p.moe, p.teacher, p.law, MOEG_MIX_LOSS, 0.1, 0.1, 1, NULL, &tau), MOEG_EINVAL,
+                  "options must not be NULL");
     assert_status(moeg_risk_temperature(p.moe, NULL, p.law, MOEG_MIX_LOSS, 0.1, 0.1, 1, &s, &tau), MOEG_EINVAL,
                   "risk_temperature: teacher must not be NULL");
     const double sizes[] = {0, -1, NAN, INFINITY};
