@@ -73,11 +73,14 @@ typedef enum moeg_mixing {
  * Method MC: units are rows; `contributing` of a gap counts the rows with Delta <= 45 tau, which alone feel the
  * temperature. They add v = |gap of the row|: fewer than #MOEG_ENOUGH_UNITS of them, or as many as weigh no more than
  * so many equal ones, (sum v)^2 < #MOEG_ENOUGH_UNITS sum v^2, give that gap (and that soft risk) an infinite error bar
- * and the call #MOEG_EUNABLE, never a false zero. Rows beyond 45 tau are skipped under a sampled law; under an
- * empirical law every row is summed, so that the sums over the data are exact. Where it has weights w, the risks are
- * weighted means (moeg_weighted_means()), v = w |gap of the row|, and rows that are worth fewer than #MOEG_ENOUGH_UNITS
- * equal ones (moeg_weighted_units()) give infinite error bars. Rows of weight 0 count nowhere, not in n either, and
- * nothing of theirs overflows or is refused.
+ * and the call #MOEG_EUNABLE, never a false zero. Rows beyond 45 tau are skipped under a sampled law, and what they
+ * would add, less than K e^-45 of their losses, is not in the error bar: gaps of that size, where all margins are above
+ * tens of tau, are for method LINE. Under an empirical law every row is summed, so that the sums over the data are
+ * exact. Every row adds its loss to the hard risk, whose error bar is that of a plain mean: a large loss where hardly a
+ * row falls is not seen by samples that have not met it. Where the law has weights w, the risks are weighted means
+ * (moeg_weighted_means()), v = w |gap of the row|, and rows that are worth fewer than #MOEG_ENOUGH_UNITS equal ones
+ * (moeg_weighted_units()) give infinite error bars. Rows of weight 0 count nowhere, not in n either, and nothing of
+ * theirs overflows or is refused.
  *
  * All four gates. The hard risk is that of the gate's own limit: of the best expert, for SUBSET of the mean of the k
  * best outputs (output mixing) or the mean of their losses (loss mixing), where Delta is the top-k gap. D is in general
