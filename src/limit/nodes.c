@@ -169,6 +169,7 @@ void moeg_nodes_free(moeg_nodes *p)
 {
     moeg_frame_free(&p->frame);
     moeg_release(p->twin);
+    moeg_release(p->student_twin);
     moeg_release(p->value);
     moeg_release(p->slope);
     *p = (moeg_nodes){0};

@@ -31,7 +31,9 @@ typedef struct moeg_nodes {
     size_t pieces;           /* of a hard mixture, or 1 */
     const moeg_moe *mixture; /* the teacher's, or NULL */
     size_t winners;          /* whose mean it is */
-    uint32_t *twin; /* (pieces x pieces) 1 + i K + j: that interface of the teacher is this one of the router */
+    /* Interfaces that the teacher's router and the student's share, numbered from 1: which one two pieces tie on
+     * (pieces x pieces), and two experts (K x K; NULL without a mixture). 0: none of them. */
+    uint32_t *twin, *student_twin;
 
     /* All of them affine: outputs in the frame, with further ones that are the same all over it for what is orthogonal
      * to it, value + slope u. Else NULL: experts are evaluated at points x = mean + factor z. */
@@ -43,7 +45,7 @@ typedef struct moeg_nodes {
 
 /* *refusal: NULL if lines are for this problem, else why not. To be freed with moeg_nodes_free(), also then. The
  * objects must outlive it. MOEG_EDOM (fewer experts that are not masked than a gate wants), MOEG_ERANGE, MOEG_ENOMEM.
- * Cost O(K d^2 + K^2 m d), and to compare the interfaces O(K^2 pieces^2). */
+ * Cost O(K d^2 + K^2 m d), and to compare the interfaces O((K^2 + pieces^2) d + K^2 pieces^2). */
 moeg_status moeg_nodes_init(const char *function, const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,
                             moeg_nodes *nodes, const char **refusal);
 void moeg_nodes_free(moeg_nodes *nodes);
@@ -54,7 +56,8 @@ static inline int moeg_nodes_may_miss(const moeg_nodes *nodes, double tau)
     return !nodes->affine && !nodes->frozen && tau > 0;
 }
 
-/* Its part for teachers (nodes_teacher.c): before the frame, what it is, and why it is refused; after it, twins. */
+/* Its part for teachers: before the frame, what it is, and why it is refused (nodes_teacher.c); after it, twins
+ * (nodes_twins.c). */
 const char *moeg_nodes_read_teacher(const moeg_teacher *teacher, moeg_nodes *nodes);
 moeg_status moeg_nodes_find_twins(const char *function, moeg_nodes *nodes);
 

@@ -102,15 +102,39 @@ static moeg_status add_hard(moeg_nodes_work *w, size_t line, double weight, doub
     return status;
 }
 
-/* Where the line leaves the teacher's piece: at the student's own crossing if that is the same interface. */
-static double teacher_end(const moeg_nodes_work *w)
+/* Which shared interface the teacher's next step is at, or 0. */
+static uint32_t next_twin(const moeg_nodes_work *w)
 {
     const moeg_nodes *p = w->nodes;
     const moeg_envelope *e = &w->teacher;
-    if (p->mixture == NULL || e->hi == INFINITY)
+    return e->hi == INFINITY ? 0 : p->twin[e->order[e->over] * p->pieces + e->order[e->under]];
+}
+
+/* Which shared interface the deciding ranks tie on, or 0. */
+static uint32_t deciding_twin(const moeg_nodes_work *w)
+{
+    const moeg_nodes *p = w->nodes;
+    const uint32_t *order = w->student.order + p->rank - 1;
+    return p->student_twin[order[0] * p->K + order[1]];
+}
+
+/* Whether the teacher's next step is where the deciding ranks tie because it is the same interface, not by rounding. */
+static int steps_at_tie(const moeg_nodes_work *w)
+{
+    return w->nodes->mixture != NULL && next_twin(w) != 0 && next_twin(w) == deciding_twin(w);
+}
+
+/* Where the line leaves the teacher's piece: at the crossing of the deciding ranks if that is the same interface. Other
+ * pairs on it cross there too, but for rounding. */
+static double teacher_end(const moeg_nodes_work *w)
+{
+    if (w->nodes->mixture == NULL)
         return INFINITY;
-    const uint32_t twin = p->twin[e->order[e->over] * p->pieces + e->order[e->under]];
-    return twin == 0 ? e->hi : moeg_envelope_crossing(&w->student, (twin - 1) / p->K, (twin - 1) % p->K);
+    if (!steps_at_tie(w))
+        return w->teacher.hi;
+    const uint32_t *order = w->student.order + w->nodes->rank - 1;
+    const double crossing = moeg_envelope_crossing(&w->student, order[0], order[1]);
+    return isfinite(crossing) ? crossing : w->teacher.hi;
 }
 
 /* The ends of pieces, or of what is looked at of them, whichever comes first; the weight of what lies before. */
@@ -146,20 +170,19 @@ static moeg_status add_stretch(moeg_nodes_work *w, size_t line, const stretch *a
     return status;
 }
 
-/* Whether the teacher's next step is at a tie of these two because it is the same interface, not by rounding. */
-static int is_twin_of(const moeg_nodes_work *w, size_t i, size_t j)
+/* The teacher's step, over all of his pieces that tie on the interface where he is. */
+static void step_teacher(moeg_nodes_work *w)
 {
-    const moeg_nodes *p = w->nodes;
-    const moeg_envelope *e = &w->teacher;
-    const uint32_t twin = p->twin[e->order[e->over] * p->pieces + e->order[e->under]];
-    return twin == 1 + i * p->K + j || twin == 1 + j * p->K + i;
+    const uint32_t twin = next_twin(w);
+    do
+        moeg_envelope_next(&w->teacher);
+    while (twin != 0 && next_twin(w) == twin);
 }
 
 /* From the end of a stretch on to the next pieces: of the student, of the teacher, or of both. */
 static moeg_status step(moeg_nodes_work *w, size_t line, const stretch *at)
 {
     const moeg_nodes_curve *curve = w->curve;
-    const uint32_t *order = w->student.order + w->nodes->rank - 1;
     const double end = at->teacher_end, t = fmin(end, w->student.hi);
     const int teacher = end <= w->student.hi && end < INFINITY, student = w->student.hi <= end && t < INFINITY;
     const int looks =
@@ -168,11 +191,11 @@ static moeg_status step(moeg_nodes_work *w, size_t line, const stretch *at)
     moeg_status status = MOEG_OK;
     if (looks && student)
         status = moeg_nodes_meet(w, line, at->weight, &met);
-    const int jumps = met && teacher && is_twin_of(w, order[0], order[1]);
+    const int jumps = met && teacher && steps_at_tie(w);
     if (looks && teacher && !jumps && curve->with_near)
         moeg_nodes_pass_jump(w, line, at->weight, t);
     if (teacher)
-        moeg_envelope_next(&w->teacher);
+        step_teacher(w);
     if (jumps && curve->with_lead && status == MOEG_OK)
         status = moeg_nodes_leave(w, line);
     if (student)
