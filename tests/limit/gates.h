@@ -46,7 +46,8 @@ static inline void oracle_gates(moeg_gate gate, size_t K, const real *a, real ta
 {
     const size_t k = gate.k, picked = gate.kind == MOEG_GATE_SUBSET ? k : 1;
     const unsigned top = top_set(K, a, picked), active = top_set(K, a, k);
-    real total = 0, p[1 << 8] = {0}, largest = 0;
+    real total = 0, p[1 << MOST_K], largest = 0;
+    memset(p, 0, sizeof *p << K);
     for (size_t i = 0; i < K; i++) {
         hard[i] = (top >> i & 1) != 0 ? 1.0L / (real)picked : 0;
         change[i] = 0;
