@@ -39,9 +39,9 @@ typedef enum moeg_mixing {
  * - a law of moeg_law_margin_create(), logits that differ by a multiple of x_1 alone, constant experts, and a teacher
  * of one constant expert or a hard mixture of two that splits at x_1 = 0 too.
  *
- * Where two interfaces are the same is decided in exact arithmetic on the rows of the routers (or, under a covariance
- * that is singular along what is left of them, to rounding). A soft risk far below the hard one is an integral of its
- * own, and keeps its digits.
+ * Where two interfaces are the same is decided in exact arithmetic on the rows of the routers; where a singular
+ * covariance confines x, on what is left of them there, to rounding. A soft risk far below the hard one is an integral
+ * of its own, and keeps its digits.
  *
  * LINE also does K > 2: SOFTMAX, an affine router whose rows are all corners of their hull (in the
  * metric of the law), a Gaussian law, constant or affine experts and a teacher of one such, or a hard mixture of such

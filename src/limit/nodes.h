@@ -45,7 +45,8 @@ typedef struct moeg_nodes {
 
 /* *refusal: NULL if lines are for this problem, else why not. To be freed with moeg_nodes_free(), also then. The
  * objects must outlive it. MOEG_EDOM (fewer experts that are not masked than a gate wants), MOEG_ERANGE, MOEG_ENOMEM.
- * Cost O(K d^2 + K^2 m d), and to compare the interfaces O((K^2 + pieces^2) d + K^2 pieces^2). */
+ * Cost O(K d^2 + K^2 m d), and to compare the interfaces O((K^2 + pieces^2) d + K^2 pieces^2), that times r
+ * where the covariance is singular. */
 moeg_status moeg_nodes_init(const char *function, const moeg_moe *moe, const moeg_teacher *teacher, const moeg_law *law,
                             moeg_nodes *nodes, const char **refusal);
 void moeg_nodes_free(moeg_nodes *nodes);
@@ -60,6 +61,15 @@ static inline int moeg_nodes_may_miss(const moeg_nodes *nodes, double tau)
  * (nodes_twins.c). */
 const char *moeg_nodes_read_teacher(const moeg_teacher *teacher, moeg_nodes *nodes);
 moeg_status moeg_nodes_find_twins(const char *function, moeg_nodes *nodes);
+
+/* Experts i and j of the frame's router number `which`. */
+typedef struct moeg_nodes_pair {
+    size_t which, i, j;
+} moeg_nodes_pair;
+
+/* Whether the pair b ties wherever a, whose logits differ by a function of u, does: b's difference is a's times a
+ * factor, to the rounding of the frame and, beyond that, `off` of its largest number. */
+int moeg_nodes_tie_alike(const moeg_nodes *nodes, const moeg_nodes_pair *a, const moeg_nodes_pair *b, double off);
 
 /* Lines of one direction. */
 typedef struct moeg_nodes_way {

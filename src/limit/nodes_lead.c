@@ -122,44 +122,15 @@ static double weight_at(double share, double t, double slope)
     return share * moeg_normal_density(t) / fabs(slope);
 }
 
-/* Entry l of the difference of two experts' logits, those of u and then the constant. */
-static double difference(const moeg_nodes *p, size_t i, size_t j, size_t l)
-{
-    const moeg_frame_logits *a = &p->frame.logits[0];
-    return l < p->r ? a->T[i * p->r + l] - a->T[j * p->r + l] : a->constant[i] - a->constant[j];
-}
-
-static double largest_difference(const moeg_nodes *p, size_t i, size_t j)
-{
-    double most = 0;
-    for (size_t l = 0; l <= p->r; l++)
-        most = fmax(most, fabs(difference(p, i, j, l)));
-    return most;
-}
-
-/* Whether a third expert ties wherever these two do, to rounding: his difference from `over` is theirs times a factor.
- */
-static int ties_too(const moeg_nodes *p, size_t over, size_t under, size_t third)
-{
-    const double two = largest_difference(p, over, under), other = largest_difference(p, over, third);
-    double square = 0, product = 0, rest = 0;
-    for (size_t l = 0; l <= p->r && other > 0; l++) {
-        const double a = difference(p, over, under, l) / two, b = difference(p, over, third, l) / other;
-        square += a * a;
-        product += a * b;
-    }
-    for (size_t l = 0; l <= p->r && other > 0; l++) {
-        const double a = difference(p, over, under, l) / two, b = difference(p, over, third, l) / other;
-        rest = fmax(rest, fabs(b - product / square * a));
-    }
-    return rest <= ROUNDING;
-}
-
-/* MOEG_EUNSUPPORTED: they do. */
+/* MOEG_EUNSUPPORTED: a third expert ties wherever these two do. Only one that is near here may. */
 static moeg_status check_third(const moeg_nodes_work *w, size_t over, size_t under, size_t third)
 {
     const moeg_nodes *p = w->nodes;
-    if (!ties_too(p, over, under, third))
+    const double *rounding = p->frame.logits[0].rounding, spread = w->way->spread;
+    const double lost = (rounding[over] + rounding[under] + rounding[third]) *
+                        (1 + spread / fabs(w->way->beta[over] - w->way->beta[under]));
+    if (fabs(w->lag[third]) > NEARLY * spread + 4 * lost ||
+        !moeg_nodes_tie_alike(p, &(moeg_nodes_pair){0, over, under}, &(moeg_nodes_pair){0, over, third}, ROUNDING))
         return MOEG_OK;
     const size_t *expert = p->frame.logits[0].expert;
     return moeg_fail(MOEG_EUNSUPPORTED, "%s: experts %zu, %zu and %zu tie wherever two of them do and decide",
@@ -184,7 +155,7 @@ moeg_status moeg_nodes_meet(moeg_nodes_work *w, size_t line, double weight, int 
             continue;
         if (w->curve->with_near)
             add_near(w, line, weight, fabs(w->lag[j]));
-        if (w->curve->with_lead && fabs(w->lag[j]) <= NEARLY * w->way->spread)
+        if (w->curve->with_lead)
             status = check_third(w, over, under, j);
     }
     if (!w->curve->with_lead || status != MOEG_OK)

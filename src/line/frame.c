@@ -9,6 +9,12 @@
 #include <math.h>
 #include <string.h>
 
+/* What sums over d coordinates lose of their terms. */
+static double rounding_of(size_t d)
+{
+    return 4 * DBL_EPSILON * sqrt((double)d);
+}
+
 static double largest_magnitude(size_t n, const double *x)
 {
     double largest = 0;
@@ -30,16 +36,38 @@ static void transform_row(size_t d, const double *w, const double *factor, doubl
             row[j] += w[i] * factor[i * d + j];
 }
 
+/* The last columns of the factor of a singular covariance are 0. */
+static int is_singular(size_t d, const double *factor)
+{
+    double last = factor == NULL ? 1 : 0;
+    for (size_t i = 0; factor != NULL && i < d; i++)
+        last = fmax(last, fabs(factor[i * d + d - 1]));
+    return last == 0;
+}
+
+/* How far a unit of each coordinate's weight may move an entry of a row. What a singular factor cancels is as large as
+ * its largest entry. */
+static void fill_reach(const moeg_frame *frame, double *reach)
+{
+    const size_t d = frame->d;
+    const double all = frame->singular ? largest_magnitude(d * d, frame->factor) : 0;
+    for (size_t j = 0; j < d; j++)
+        reach[j] = frame->factor == NULL ? 1 : fmax(all, largest_magnitude(d, frame->factor + j * d));
+}
+
 /* Rows W L of the experts that are not masked, (K x d), and their constants W mean + b; in `size`, of both together. */
 static void fill_rows(const moeg_frame *frame, const double *W, const double *b, const moeg_frame_logits *logits,
-                      double *row, double *size)
+                      const double *reach, double *row, double *size)
 {
     const size_t d = frame->d;
     for (size_t i = 0; i < logits->K; i++) {
-        const double *w = W + logits->expert[i] * d;
+        const double *w = W + logits->expert[i] * d, unit = rounding_of(d);
         transform_row(d, w, frame->factor, row + i * d);
         logits->constant[i] = b[logits->expert[i]] + moeg_dot(d, w, frame->mean);
         size[i] = fabs(logits->constant[i]) + largest_magnitude(d, row + i * d);
+        logits->rounding[i] = unit * fabs(b[logits->expert[i]]);
+        for (size_t j = 0; j < d; j++)
+            logits->rounding[i] += unit * fabs(w[j]) * (reach[j] + fabs(frame->mean[j]));
     }
 }
 
@@ -60,6 +88,7 @@ static int subtract_reference(size_t d, const moeg_frame_logits *logits, const d
             finite &= isfinite(row[k * d + j]) != 0;
         }
         logits->constant[k] = logits->constant[k] - logits->constant[reference] + 0;
+        logits->rounding[k] = k == reference ? 0 : logits->rounding[k] + logits->rounding[reference];
         finite &= isfinite(logits->constant[k]) != 0;
     }
     return finite;
@@ -76,20 +105,23 @@ static void reflect(size_t d, size_t from, const double *v, double *x)
 /* The lower triangle of rows (count x d) by Householder reflections, row by row, in place; those of the r dimensions
  * found stay in v (r x d). Each row is first scaled by a power of two, kept in `exponent`, so that no square over- or
  * underflows. A row whose rest is no more than the rounding of the differences that it came from takes no reflection,
- * and no dimension: that rest is cut off. */
-static size_t triangulate(size_t count, size_t d, double *row, int *exponent, double *v)
+ * and no dimension: that rest is cut off. Where rounding is known to be more, `lost` (count), so is what that may be,
+ * with that of the dimensions before; of those, lost / norm is kept in its place. */
+static size_t triangulate(size_t count, size_t d, double *row, double *lost, int *exponent, double *v)
 {
     for (size_t k = 0; k < count; k++) {
         frexp(largest_magnitude(d, row + k * d), &exponent[k]);
         for (size_t j = 0; j < d; j++)
             row[k * d + j] = ldexp(row[k * d + j], -exponent[k]);
     }
-    const double rounding = 4 * DBL_EPSILON * sqrt((double)d);
     size_t rank = 0;
     for (size_t k = 0; k < count && rank < d; k++) {
+        double rounding = ldexp(lost[k], -exponent[k]);
+        for (size_t q = 0; q < rank; q++)
+            rounding += fabs(row[k * d + q]) * lost[q];
         double *reflector = v + rank * d, *rest = row + k * d + rank;
         const double norm = sqrt(moeg_dot(d - rank, rest, rest));
-        if (norm <= rounding) {
+        if (norm <= fmax(rounding, rounding_of(d))) {
             memset(rest, 0, (d - rank) * sizeof *rest);
             continue;
         }
@@ -102,6 +134,7 @@ static size_t triangulate(size_t count, size_t d, double *row, int *exponent, do
             reflector[j] *= scale;
         for (size_t i = k + 1; i < count; i++)
             reflect(d, rank, reflector, row + i * d);
+        lost[rank] = rounding / norm;
         rest[0] = head;
         memset(rest + 1, 0, (d - rank - 1) * sizeof *rest);
         rank++;
@@ -148,6 +181,7 @@ static void find_twins(size_t count, size_t d, const double *row, size_t *twin)
 /* The memory of one frame that the work needs on the way. */
 typedef struct scratch {
     double *row, *size, *v; /* (count x d), (count), (min(count, d) x d) */
+    double *reach, *lost;   /* (d), (count) */
     int *exponent;          /* (count) */
     size_t *twin;           /* (count) */
 } scratch;
@@ -158,17 +192,21 @@ static int allocate(size_t count, moeg_frame *frame, scratch *s)
     s->row = moeg_alloc(count, frame->d * sizeof *s->row);
     s->size = moeg_alloc(count, sizeof *s->size);
     s->v = moeg_alloc(most, frame->d * sizeof *s->v);
+    s->reach = moeg_alloc(frame->d, sizeof *s->reach);
+    s->lost = moeg_alloc_zero(count, sizeof *s->lost);
     s->exponent = moeg_alloc(count, sizeof *s->exponent);
     s->twin = moeg_alloc(count, sizeof *s->twin);
     frame->Q = moeg_alloc(most, frame->d * sizeof *frame->Q);
-    int done =
-        s->row != NULL && s->size != NULL && s->v != NULL && s->exponent != NULL && s->twin != NULL && frame->Q != NULL;
+    int done = s->row != NULL && s->size != NULL && s->v != NULL && s->reach != NULL && s->lost != NULL &&
+               s->exponent != NULL && s->twin != NULL && frame->Q != NULL;
     for (size_t i = 0; i < frame->routers; i++) {
         moeg_frame_logits *logits = &frame->logits[i];
         logits->expert = moeg_alloc(logits->K, sizeof *logits->expert);
         logits->constant = moeg_alloc(logits->K, sizeof *logits->constant);
+        logits->rounding = moeg_alloc(logits->K, sizeof *logits->rounding);
         logits->T = moeg_alloc(logits->K, most * sizeof *logits->T);
-        done = done && logits->expert != NULL && logits->constant != NULL && logits->T != NULL;
+        done =
+            done && logits->expert != NULL && logits->constant != NULL && logits->rounding != NULL && logits->T != NULL;
     }
     return done;
 }
@@ -178,6 +216,8 @@ static void release(scratch *s)
     moeg_release(s->row);
     moeg_release(s->size);
     moeg_release(s->v);
+    moeg_release(s->reach);
+    moeg_release(s->lost);
     moeg_release(s->exponent);
     moeg_release(s->twin);
 }
@@ -201,16 +241,19 @@ static int make_frame(size_t count, const moeg_router *const *routers, moeg_fram
 {
     const double *W, *b;
     int finite = 1;
+    fill_reach(frame, s->reach);
     for (size_t i = 0, first = 0; i < frame->routers; first += frame->logits[i].K, i++) {
         moeg_router_affine_parts(routers[i], &W, &b);
         count_live(routers[i], frame->logits[i].expert);
-        fill_rows(frame, W, b, &frame->logits[i], s->row + first * frame->d, s->size + first);
+        fill_rows(frame, W, b, &frame->logits[i], s->reach, s->row + first * frame->d, s->size + first);
         finite &= subtract_reference(frame->d, &frame->logits[i], s->size + first, s->row + first * frame->d);
+        if (frame->singular)
+            memcpy(s->lost + first, frame->logits[i].rounding, frame->logits[i].K * sizeof *s->lost);
     }
     if (!finite)
         return 0;
     find_twins(count, frame->d, s->row, s->twin);
-    frame->r = triangulate(count, frame->d, s->row, s->exponent, s->v);
+    frame->r = triangulate(count, frame->d, s->row, s->lost, s->exponent, s->v);
     make_basis(frame->d, frame->r, s->v, frame->Q);
     for (size_t i = 0, first = 0; i < frame->routers; first += frame->logits[i].K, i++)
         finite &= make_weights(frame->d, frame->r, first, s->row, s->exponent, s->twin, &frame->logits[i]);
@@ -232,6 +275,7 @@ moeg_status moeg_frame_init(const char *function, size_t count, const moeg_route
     scratch s = {0};
     *frame = (moeg_frame){.d = moeg_law_dim(law), .factor = moeg_law_gaussian_factor(law), .routers = count};
     moeg_law_gaussian_parts(law, &frame->mean, &covariance);
+    frame->singular = is_singular(frame->d, frame->factor);
     size_t rows = 0;
     for (size_t i = 0; i < count; i++)
         rows += frame->logits[i].K = count_live(routers[i], NULL);
@@ -252,6 +296,7 @@ void moeg_frame_free(moeg_frame *frame)
         moeg_release(frame->logits[i].expert);
         moeg_release(frame->logits[i].T);
         moeg_release(frame->logits[i].constant);
+        moeg_release(frame->logits[i].rounding);
     }
     moeg_release(frame->Q);
     *frame = (moeg_frame){0};

@@ -19,6 +19,7 @@ typedef struct moeg_frame_logits {
     size_t *expert;   /* (K) their numbers in the router */
     double *T;        /* (K x r) */
     double *constant; /* (K) */
+    double *rounding; /* (K) what rounding may have done to each of these numbers */
 } moeg_frame_logits;
 
 /* One frame for up to two routers on the same x. */
@@ -27,6 +28,7 @@ enum { MOEG_FRAME_ROUTERS = 2 };
 typedef struct moeg_frame {
     size_t d, r;
     const double *mean, *factor; /* of the law, as it keeps them: x = mean + factor z; a NULL factor is the identity */
+    int singular;                /* the covariance is */
     double *Q;                   /* (r x d) */
     size_t routers;
     moeg_frame_logits logits[MOEG_FRAME_ROUTERS];

@@ -48,7 +48,8 @@ int moeg_law_gaussian_parts(const moeg_law *law, const double **mean, const doub
 /* 1 and the family and parameter of X_1 = s of a law with a known margin exponent, or 0 for another law. */
 int moeg_law_margin_parts(const moeg_law *law, moeg_margin_family *family, double *parameter);
 
-/* L (d x d) with which a Gaussian law makes its samples mean + L z, or NULL for the identity. It belongs to the law. */
+/* L (d x d) with which a Gaussian law makes its samples mean + L z, or NULL for the identity. Of a covariance of rank
+ * r < d its last d - r columns are 0. It belongs to the law. */
 const double *moeg_law_gaussian_factor(const moeg_law *law);
 
 /* Experts that the router's bias does not mask, wherever x is: K of a callback router, which may mask any. */
