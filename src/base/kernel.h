@@ -17,6 +17,15 @@ static inline size_t moeg_round_lanes(size_t n)
     return (n + MOEG_LANES - 1) / MOEG_LANES * MOEG_LANES;
 }
 
+/* Lays arrays out one after another: the next one of `count` doubles, at *used of base; NULL if base is, for layouts
+ * that are only measured. */
+static inline double *moeg_take(double *base, size_t *used, size_t count)
+{
+    const size_t at = *used;
+    *used += moeg_round_lanes(count);
+    return base == NULL ? NULL : base + at;
+}
+
 /* out[k, i] = b[k] + W[k, 0] x[0, i] + W[k, 1] x[1, i] + …, in this order, for all i < stride; NaN where that is not
  * finite, in either direction, so that an overflow to -inf is never taken for a mask.
  * W (K x d) row-major; b (K), or NULL for 0; x (d x stride); out (K x stride). */

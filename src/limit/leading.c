@@ -4,8 +4,7 @@
 #include "base/memory.h"
 #include "limit/check.h"
 #include "limit/line.h"
-#include "limit/nodes.h"
-#include "limit/ray_risk.h"
+#include "limit/many_lines.h"
 
 #include <float.h>
 #include <math.h>
@@ -76,39 +75,20 @@ static int make_blank(moeg_estimate *e)
     return 1;
 }
 
-/* Any lines; refusal and why tell what one line and rays were refused for. */
-static moeg_status expand_nodes(const char *function, const char *refusal, const moeg_moe *moe,
-                                const moeg_teacher *teacher, const moeg_law *law, moeg_mixing mixing, size_t ntau,
-                                const double *tau, const moeg_sampling *s, moeg_estimate *slope,
-                                moeg_estimate *remainder)
-{
-    moeg_nodes nodes;
-    const char *why;
-    moeg_status status = moeg_nodes_init(function, moe, teacher, law, &nodes, &why);
-    if (status != MOEG_OK)
-        return status;
-    if (why != NULL)
-        status = moeg_fail(MOEG_EUNSUPPORTED, "%s: %s (nor do many lines apply: %s)", function, refusal, why);
-    else
-        status = moeg_nodes_remainder(function, &nodes, mixing, ntau, tau, s, slope, remainder);
-    moeg_nodes_free(&nodes);
-    return status;
-}
-
-/* Rays, unless directions are given; or any lines. */
+/* More lines than one; refusal tells why one is not enough. */
 static moeg_status expand_lines(const char *function, const char *refusal, const moeg_moe *moe,
                                 const moeg_teacher *teacher, const moeg_law *law, moeg_mixing mixing, size_t ntau,
                                 const double *tau, const moeg_sampling *s, moeg_estimate *slope,
                                 moeg_estimate *remainder)
 {
-    moeg_ray_risk risk = {.noise = 0};
-    const char *why = "directions are given";
-    moeg_status status = s->directions != NULL ? MOEG_OK : moeg_ray_risk_init(function, moe, teacher, law, &risk, &why);
-    if (status != MOEG_OK)
-        return status;
-    status = why != NULL ? expand_nodes(function, refusal, moe, teacher, law, mixing, ntau, tau, s, slope, remainder)
-                         : moeg_ray_remainder(function, &risk, mixing, ntau, tau, s, slope, remainder);
-    moeg_ray_risk_free(&risk);
+    moeg_many_lines m;
+    moeg_status status = moeg_many_lines_init(function, moe, teacher, law, s, &m);
+    if (status == MOEG_OK)
+        status = moeg_many_lines_check(function, refusal, &m);
+    if (status == MOEG_OK)
+        status = m.no_rays == NULL ? moeg_ray_remainder(function, &m.rays, mixing, ntau, tau, s, slope, remainder)
+                                   : moeg_nodes_remainder(function, &m.nodes, mixing, ntau, tau, s, slope, remainder);
+    moeg_many_lines_free(&m);
     return status;
 }
 

@@ -154,21 +154,18 @@ moeg_status moeg_nodes_estimate(const moeg_nodes_result *result, size_t v, int r
 void moeg_nodes_scale(double scale, moeg_estimate *e);
 
 /* Makes a result of hard risk, gaps and soft risks; or, of rests, of the leading term and gaps over tau less it, tau >
- * 0 (nodes_sample.c). Values beyond these are its own. As moeg_lines_expect(); MOEG_EINVAL also of directions, and
- * where AUTO has too few lines for a risk to tell its error. */
-moeg_status moeg_nodes_sample(const char *function, const moeg_nodes *nodes, moeg_mixing mixing, size_t ntau,
+ * 0. Values beyond these are its own. All there is varies in one dimension or two, and nothing is drawn; or lines are.
+ * As moeg_lines_expect(), fails as moeg_nodes_lines(); MOEG_EINVAL also of directions, and where AUTO has too few lines
+ * for a risk to tell its error. */
+moeg_status moeg_nodes_expect(const char *function, const moeg_nodes *nodes, moeg_mixing mixing, size_t ntau,
                               const double *tau, int rests, const moeg_sampling *s, moeg_nodes_result *result);
 
-/* Whether nothing has to be drawn: all there is varies in one dimension or two. */
+/* Its two parts (nodes_whole.c, nodes_sample.c), and which it is. */
 int moeg_nodes_are_whole(const moeg_nodes *nodes);
-
-/* What is wanted beside gaps. */
-typedef enum moeg_nodes_first { MOEG_NODES_NONE, MOEG_NODES_HARD, MOEG_NODES_LEAD } moeg_nodes_first;
-
-/* There (nodes_whole.c): value and error (1 + ntau), what is wanted first, then the gaps. Fails as moeg_nodes_lines().
- */
 moeg_status moeg_nodes_whole(const char *function, const moeg_nodes *nodes, moeg_mixing mixing, size_t ntau,
-                             const double *tau, moeg_nodes_first first, double *value, double *error);
+                             const double *tau, int rests, const moeg_sampling *s, moeg_nodes_result *result);
+moeg_status moeg_nodes_sample(const char *function, const moeg_nodes *nodes, moeg_mixing mixing, size_t ntau,
+                              const double *tau, int rests, const moeg_sampling *s, moeg_nodes_result *result);
 
 /* r = 2 and nothing else drawn, one temperature or none: by quadrature over the coordinate across lines of one
  * direction (nodes_plane.c). value and error of all values of a line. MOEG_ENOMEM, and as moeg_nodes_lines(). */

@@ -9,13 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-static double *take(double *base, size_t *used, size_t count)
-{
-    const size_t at = *used;
-    *used += moeg_round_lanes(count);
-    return base == NULL ? NULL : base + at;
-}
-
 static size_t larger(size_t a, size_t b)
 {
     return a > b ? a : b;
@@ -37,24 +30,24 @@ size_t moeg_nodes_layout(const moeg_nodes_curve *curve, size_t lines, double *ba
     const moeg_nodes *p = curve->nodes;
     const size_t rows = curve->rows, count = p->K + p->pieces;
     size_t used = moeg_round_lanes(moeg_risk_layout(curve->context, rows, rows, base, &w->rows));
-    w->base = take(base, &used, p->drawn * lines);
-    w->u = take(base, &used, p->r * lines);
-    w->height = take(base, &used, lines);
-    w->x = take(base, &used, p->affine ? 0 : p->frame.d * lines);
-    w->output = take(base, &used, p->affine ? count * p->outputs * lines : 0);
-    w->alpha = take(base, &used, count * lines);
-    w->student_room = take(base, &used, moeg_envelope_size(p->K));
-    w->teacher_room = take(base, &used, moeg_envelope_size(p->pieces));
-    w->lag = take(base, &used, p->K);
-    w->slope = take(base, &used, p->K);
-    w->panel =
-        (moeg_nodes_panel *)take(base, &used, (rows * sizeof(moeg_nodes_panel) + sizeof(double) - 1) / sizeof(double));
-    w->winner = (uint32_t *)take(base, &used, rows * p->winners);
-    w->kronrod = take(base, &used, rows);
-    w->gauss = take(base, &used, rows);
-    w->sorted = take(base, &used, rows);
-    w->piece = take(base, &used, p->affine ? 0 : p->m * rows);
-    w->scratch = take(base, &used, point_scratch(p, rows));
+    w->base = moeg_take(base, &used, p->drawn * lines);
+    w->u = moeg_take(base, &used, p->r * lines);
+    w->height = moeg_take(base, &used, lines);
+    w->x = moeg_take(base, &used, p->affine ? 0 : p->frame.d * lines);
+    w->output = moeg_take(base, &used, p->affine ? count * p->outputs * lines : 0);
+    w->alpha = moeg_take(base, &used, count * lines);
+    w->student_room = moeg_take(base, &used, moeg_envelope_size(p->K));
+    w->teacher_room = moeg_take(base, &used, moeg_envelope_size(p->pieces));
+    w->lag = moeg_take(base, &used, p->K);
+    w->slope = moeg_take(base, &used, p->K);
+    w->panel = (moeg_nodes_panel *)moeg_take(base, &used,
+                                             (rows * sizeof(moeg_nodes_panel) + sizeof(double) - 1) / sizeof(double));
+    w->winner = (uint32_t *)moeg_take(base, &used, rows * p->winners);
+    w->kronrod = moeg_take(base, &used, rows);
+    w->gauss = moeg_take(base, &used, rows);
+    w->sorted = moeg_take(base, &used, rows);
+    w->piece = moeg_take(base, &used, p->affine ? 0 : p->m * rows);
+    w->scratch = moeg_take(base, &used, point_scratch(p, rows));
     return used;
 }
 

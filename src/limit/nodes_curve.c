@@ -1,7 +1,6 @@
 /* Estimates of risks on general lines. */
 #include "base/error.h"
 #include "base/memory.h"
-#include "limit/check.h"
 #include "limit/nodes.h"
 #include "limit/ray_estimate.h"
 #include "limit/support.h"
@@ -9,26 +8,6 @@
 
 #include <math.h>
 #include <string.h>
-
-/* Without lines that are drawn: the hard risk, the gaps, and the soft risks, their sums. */
-static moeg_status whole_space(const char *function, const moeg_nodes *p, moeg_mixing mixing, size_t ntau,
-                               const double *tau, const moeg_sampling *s, moeg_nodes_result *out)
-{
-    moeg_status status = moeg_check_no_directions(function, s);
-    if (status != MOEG_OK)
-        return status;
-    status = moeg_nodes_result_init(function, 1 + 2 * ntau, out);
-    if (status != MOEG_OK)
-        return status;
-    double *value = out->sampled.value, *error = out->sampled.error;
-    status = moeg_nodes_whole(function, p, mixing, ntau, tau, MOEG_NODES_HARD, value, error);
-    for (size_t t = 1; t <= ntau; t++) {
-        value[ntau + t] = value[0] + value[t];
-        error[ntau + t] = error[0] + error[t];
-    }
-    out->sampled.lines = 1;
-    return status;
-}
 
 /* Estimates (1 + 2 ntau) of a result, the risks with the teacher's noise; a soft risk is no better known than its gap.
  * The first status that is not MOEG_OK. */
@@ -67,8 +46,7 @@ moeg_status moeg_nodes_risk_curve(const char *function, const moeg_nodes *p, moe
     moeg_estimate *all = moeg_alloc(1 + 2 * ntau, sizeof *all);
     moeg_status status = all == NULL ? moeg_fail_memory(function) : MOEG_OK;
     if (status == MOEG_OK)
-        status = moeg_nodes_are_whole(p) ? whole_space(function, p, mixing, ntau, tau, s, &result)
-                                         : moeg_nodes_sample(function, p, mixing, ntau, tau, 0, s, &result);
+        status = moeg_nodes_expect(function, p, mixing, ntau, tau, 0, s, &result);
     if (status >= 0) {
         const moeg_status read = estimate(function, p, &result, ntau, tau, s->level, all);
         status = status == MOEG_OK || read < 0 ? read : status;

@@ -38,3 +38,10 @@ moeg_status moeg_nodes_estimate(const moeg_nodes_result *result, size_t v, int r
     moeg_nodes_scale(result->unit[v] / divisor, out);
     return status;
 }
+
+moeg_status moeg_nodes_expect(const char *function, const moeg_nodes *p, moeg_mixing mixing, size_t ntau,
+                              const double *tau, int rests, const moeg_sampling *s, moeg_nodes_result *result)
+{
+    return (moeg_nodes_are_whole(p) ? moeg_nodes_whole : moeg_nodes_sample)(function, p, mixing, ntau, tau, rests, s,
+                                                                            result);
+}

@@ -14,13 +14,6 @@
 /* e^-45 of the density at 0. */
 static const double WINDOW = 9.5;
 
-static double *take(double *base, size_t *used, size_t count)
-{
-    const size_t at = *used;
-    *used += moeg_round_lanes(count);
-    return base == NULL ? NULL : base + at;
-}
-
 /* What a block has: of the walk (moeg_nodes_lines()) and, from that, of the draw. */
 typedef struct block {
     double *values, *errors, *workspace;
@@ -30,12 +23,12 @@ static size_t layout(const moeg_nodes_sampler *l, double *base, moeg_line_draw *
 {
     const size_t stride = draw->stride, walked = moeg_nodes_count(&l->curve);
     size_t used = 0;
-    draw->u = take(base, &used, l->curve.nodes->drawn * stride);
-    draw->values = take(base, &used, l->count * stride);
-    draw->errors = take(base, &used, l->count * stride);
-    b->values = take(base, &used, walked * stride);
-    b->errors = take(base, &used, walked * stride);
-    b->workspace = take(base, &used, moeg_nodes_workspace(&l->curve, stride));
+    draw->u = moeg_take(base, &used, l->curve.nodes->drawn * stride);
+    draw->values = moeg_take(base, &used, l->count * stride);
+    draw->errors = moeg_take(base, &used, l->count * stride);
+    b->values = moeg_take(base, &used, walked * stride);
+    b->errors = moeg_take(base, &used, walked * stride);
+    b->workspace = moeg_take(base, &used, moeg_nodes_workspace(&l->curve, stride));
     return used;
 }
 

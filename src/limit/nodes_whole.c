@@ -3,33 +3,36 @@
 #include "base/kernel.h"
 #include "base/memory.h"
 #include "base/normal.h"
+#include "limit/check.h"
 #include "limit/nodes.h"
 
+#include <float.h>
 #include <math.h>
 
 /* Beyond EDGE the density is 0 in double; beyond NEAR it is e^-45 of what it is at 0. On one line every gap is looked
  * at whose exp(-gap/tau) is not 0. */
 static const double EDGE = 38.5, NEAR = 9.5, FELT_ON_ONE_LINE = 745;
 
-/* What is wanted beside the gaps: the hard risk, or the leading term. */
+/* What is wanted beside gaps. */
+typedef enum first_value { NOTHING, HARD, LEAD } first_value;
+
 static moeg_status init_curve(const char *function, const moeg_nodes *p, moeg_mixing mixing, size_t ntau,
-                              const double *tau, moeg_nodes_first first, double window, double felt,
-                              moeg_nodes_curve *curve)
+                              const double *tau, first_value first, double window, double felt, moeg_nodes_curve *curve)
 {
-    const moeg_nodes_hard hard = first == MOEG_NODES_HARD ? MOEG_NODES_INTEGRATED : MOEG_NODES_NO_HARD;
+    const moeg_nodes_hard hard = first == HARD ? MOEG_NODES_INTEGRATED : MOEG_NODES_NO_HARD;
     const moeg_status status = moeg_nodes_curve_init(function, p, mixing, ntau, tau, hard, window, felt, curve);
-    curve->with_lead = first == MOEG_NODES_LEAD;
+    curve->with_lead = first == LEAD;
     return status;
 }
 
 /* Where the first value stands. */
-static size_t place_of(moeg_nodes_first first, size_t ntau)
+static size_t place_of(first_value first, size_t ntau)
 {
-    return first == MOEG_NODES_LEAD ? 1 + ntau : 0;
+    return first == LEAD ? 1 + ntau : 0;
 }
 
 static moeg_status one_line(const char *function, const moeg_nodes *p, moeg_mixing mixing, size_t ntau,
-                            const double *tau, moeg_nodes_first first, double *value, double *error)
+                            const double *tau, first_value first, double *value, double *error)
 {
     const double e = 1, zeros[MOEG_LANES] = {0};
     moeg_nodes_curve curve;
@@ -59,16 +62,15 @@ static moeg_status one_line(const char *function, const moeg_nodes *p, moeg_mixi
 /* One value of the plane: the first one (tau = 0) or a gap. The window is widened until what it leaves out is lost
  * beside what is in it, but for the hard risk, to which all of it counts. */
 static moeg_status plane_value(const char *function, const moeg_nodes *p, moeg_mixing mixing, double tau,
-                               moeg_nodes_first first, double *value, double *error)
+                               first_value first, double *value, double *error)
 {
     const size_t ntau = tau > 0, at = ntau > 0 ? 1 : place_of(first, 0);
-    const int whole = ntau == 0 && first == MOEG_NODES_HARD;
+    const int whole = ntau == 0 && first == HARD;
     double all[2], errors[2];
     moeg_status status = MOEG_OK;
     for (double window = NEAR; status == MOEG_OK; window = fmin(2 * window, EDGE)) {
         moeg_nodes_curve curve;
-        status =
-            init_curve(function, p, mixing, ntau, &tau, ntau > 0 ? MOEG_NODES_NONE : first, window, MOEG_FELT, &curve);
+        status = init_curve(function, p, mixing, ntau, &tau, ntau > 0 ? NOTHING : first, window, MOEG_FELT, &curve);
         if (status == MOEG_OK)
             status = moeg_nodes_plane(function, &curve, all, errors);
         moeg_nodes_curve_free(&curve);
@@ -84,7 +86,7 @@ static moeg_status plane_value(const char *function, const moeg_nodes *p, moeg_m
 }
 
 static moeg_status plane(const char *function, const moeg_nodes *p, moeg_mixing mixing, size_t ntau, const double *tau,
-                         moeg_nodes_first first, double *value, double *error)
+                         first_value first, double *value, double *error)
 {
     moeg_status status = plane_value(function, p, mixing, 0, first, &value[0], &error[0]);
     for (size_t t = 0; t < ntau && status == MOEG_OK; t++)
@@ -99,9 +101,24 @@ int moeg_nodes_are_whole(const moeg_nodes *p)
 }
 
 moeg_status moeg_nodes_whole(const char *function, const moeg_nodes *p, moeg_mixing mixing, size_t ntau,
-                             const double *tau, moeg_nodes_first first, double *value, double *error)
+                             const double *tau, int rests, const moeg_sampling *s, moeg_nodes_result *result)
 {
-    for (size_t v = 0; v <= ntau; v++)
-        value[v] = error[v] = 0;
-    return (p->r == 1 ? one_line : plane)(function, p, mixing, ntau, tau, first, value, error);
+    moeg_status status = moeg_check_no_directions(function, s);
+    if (status == MOEG_OK)
+        status = moeg_nodes_result_init(function, 1 + (rests ? 1 : 2) * ntau, result);
+    if (status != MOEG_OK)
+        return status;
+    double *value = result->sampled.value, *error = result->sampled.error;
+    status = (p->r == 1 ? one_line : plane)(function, p, mixing, ntau, tau, rests ? LEAD : HARD, value, error);
+    for (size_t t = 1; t <= ntau && status == MOEG_OK; t++) {
+        if (rests) {
+            value[t] = value[t] / tau[t - 1] - value[0];
+            error[t] = error[t] / tau[t - 1] + error[0] + DBL_EPSILON * fabs(value[0]);
+        } else {
+            value[ntau + t] = value[0] + value[t];
+            error[ntau + t] = error[0] + error[t];
+        }
+    }
+    result->sampled.lines = 1;
+    return status;
 }

@@ -75,13 +75,6 @@ typedef struct workspace_parts {
     double *offset, *kronrod, *gauss, *decay; /* (nodes), (nodes), (nodes), (nodes x losers) */
 } workspace_parts;
 
-static double *take(double *base, size_t *used, size_t count)
-{
-    const size_t at = *used;
-    *used += moeg_round_lanes(count);
-    return base == NULL ? NULL : base + at;
-}
-
 /* Rows of outputs: contrasts, residual, jumps. */
 static size_t output_rows(const moeg_ray_gap *c, const moeg_ray *ray)
 {
@@ -92,21 +85,21 @@ static size_t layout(const moeg_ray_gap *c, const moeg_ray *ray, size_t stride, 
 {
     const size_t panels = most_panels(c, ray), nodes = panels * PANEL;
     size_t used = 0;
-    p->at.outputs = take(base, &used, output_rows(c, ray) * stride);
-    p->at.number = take(base, &used, stride);
-    p->at.tied = take(base, &used, (c->risk->m + c->risk->constants) * stride);
-    p->at.lead = take(base, &used, stride);
-    p->at.lead_error = take(base, &used, stride);
-    p->at.control = take(base, &used, stride);
-    p->at.control_error = take(base, &used, stride);
-    p->gate = take(base, &used, ray->losers * stride);
-    p->excess = take(base, &used, c->mixing == MOEG_MIX_LOSS ? 3 * ray->losers * stride : 0);
-    p->term = take(base, &used, 2 * ray->losers * MOEG_LANES);
-    p->start = take(base, &used, panels + 1);
-    p->offset = take(base, &used, nodes);
-    p->kronrod = take(base, &used, nodes);
-    p->gauss = take(base, &used, nodes);
-    p->decay = take(base, &used, moeg_round_lanes(nodes * ray->losers));
+    p->at.outputs = moeg_take(base, &used, output_rows(c, ray) * stride);
+    p->at.number = moeg_take(base, &used, stride);
+    p->at.tied = moeg_take(base, &used, (c->risk->m + c->risk->constants) * stride);
+    p->at.lead = moeg_take(base, &used, stride);
+    p->at.lead_error = moeg_take(base, &used, stride);
+    p->at.control = moeg_take(base, &used, stride);
+    p->at.control_error = moeg_take(base, &used, stride);
+    p->gate = moeg_take(base, &used, ray->losers * stride);
+    p->excess = moeg_take(base, &used, c->mixing == MOEG_MIX_LOSS ? 3 * ray->losers * stride : 0);
+    p->term = moeg_take(base, &used, 2 * ray->losers * MOEG_LANES);
+    p->start = moeg_take(base, &used, panels + 1);
+    p->offset = moeg_take(base, &used, nodes);
+    p->kronrod = moeg_take(base, &used, nodes);
+    p->gauss = moeg_take(base, &used, nodes);
+    p->decay = moeg_take(base, &used, moeg_round_lanes(nodes * ray->losers));
     return used;
 }
 

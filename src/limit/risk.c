@@ -7,6 +7,7 @@
 #include "limit/auto.h"
 #include "limit/check.h"
 #include "limit/line.h"
+#include "limit/many_lines.h"
 #include "limit/ray_estimate.h"
 #include "limit/risk_result.h"
 #include "model/model.h"
@@ -55,38 +56,15 @@ typedef struct question {
     double *gap_covariance;
 } question;
 
-/* More lines than one: rays, or where those are not for the problem, any. */
-typedef struct many_lines {
-    moeg_ray_risk rays;
-    moeg_nodes nodes;
-    const char *no_rays, *no_lines; /* why not, or NULL */
-} many_lines;
-
-static moeg_status prepare_lines(const question *q, many_lines *m)
-{
-    *m = (many_lines){.no_rays = "directions are given"};
-    const moeg_status status = q->s->directions != NULL
-                                   ? MOEG_OK
-                                   : moeg_ray_risk_init(q->function, q->moe, q->teacher, q->law, &m->rays, &m->no_rays);
-    if (status != MOEG_OK || m->no_rays == NULL)
-        return status;
-    return moeg_nodes_init(q->function, q->moe, q->teacher, q->law, &m->nodes, &m->no_lines);
-}
-
-static int refused(const many_lines *m)
-{
-    return m->no_rays != NULL && m->no_lines != NULL;
-}
-
 /* Whether they are AUTO's. */
-static int is_choice(const question *q, const many_lines *m)
+static int is_choice(const question *q, const moeg_many_lines *m)
 {
-    if (refused(m))
+    if (moeg_many_lines_refused(m))
         return 0;
     return m->no_rays == NULL ? moeg_auto_follows_rays(&m->rays.rays, q->s) : moeg_auto_follows_nodes(&m->nodes);
 }
 
-static moeg_status follow_lines(const question *q, const many_lines *m)
+static moeg_status follow_lines(const question *q, const moeg_many_lines *m)
 {
     const moeg_status status = m->no_rays == NULL
                                    ? moeg_ray_risk_curve(q->function, &m->rays, q->mixing, q->ntau, q->tau, q->s,
@@ -103,22 +81,20 @@ static moeg_status follow_lines(const question *q, const many_lines *m)
  * leaves it to rows. */
 static moeg_status run_lines(const question *q, const char *refusal, int *rows)
 {
-    many_lines m;
+    moeg_many_lines m;
     moeg_status status = MOEG_OK;
     const int by_name = q->s->method == MOEG_METHOD_LINE;
     *rows = !by_name && !moeg_auto_prepares_risk(q->moe);
     if (*rows)
         return MOEG_OK;
-    status = prepare_lines(q, &m);
+    status = moeg_many_lines_init(q->function, q->moe, q->teacher, q->law, q->s, &m);
     *rows = !by_name && status == MOEG_OK && !is_choice(q, &m);
     if (status == MOEG_OK && !*rows)
-        status = refused(&m)
-                     ? moeg_fail(MOEG_EUNSUPPORTED, "%s: method line does not apply: %s (nor do many lines: %s)",
-                                 q->function, refusal, m.no_lines)
-                     : follow_lines(q, &m);
+        status = moeg_many_lines_check(q->function, refusal, &m);
+    if (status == MOEG_OK && !*rows)
+        status = follow_lines(q, &m);
     *rows = *rows || moeg_auto_gives_up(q->s, status);
-    moeg_ray_risk_free(&m.rays);
-    moeg_nodes_free(&m.nodes);
+    moeg_many_lines_free(&m);
     return status;
 }
 

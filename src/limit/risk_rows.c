@@ -9,13 +9,6 @@
 /* The rows that stay in the first-level cache while the temperatures run. */
 enum { TILE = 128 };
 
-static double *take(double *base, size_t *used, size_t count)
-{
-    const size_t at = *used;
-    *used += moeg_round_lanes(count);
-    return base == NULL ? NULL : base + at;
-}
-
 /* Doubles that hold `count` items of the size given. */
 static size_t doubles(size_t count, size_t size)
 {
@@ -43,32 +36,32 @@ size_t moeg_risk_layout(const moeg_risk_context *c, size_t n, size_t stride, dou
         scratch = larger(scratch, moeg_expert_workspace(moeg_moe_expert(c->moe, k), stride));
     rows->n = n;
     rows->stride = stride;
-    rows->x = take(base, &used, c->d * stride);
-    rows->logits = take(base, &used, c->K * stride);
-    rows->outputs = take(base, &used, c->K * c->m * stride);
-    rows->target = take(base, &used, c->m * stride);
-    rows->margin = take(base, &used, stride);
-    rows->best = (uint32_t *)take(base, &used, doubles(stride, sizeof(uint32_t)));
-    rows->place = (uint32_t *)take(base, &used, doubles(stride, sizeof(uint32_t)));
-    rows->bin = (uint32_t *)take(base, &used, doubles(stride, sizeof(uint32_t)));
-    rows->index = (uint32_t *)take(base, &used, c->ranked ? doubles((c->K + 1) * stride, sizeof(uint32_t)) : 0);
-    rows->below = take(base, &used, c->terms * stride);
-    rows->apart = take(base, &used, c->ranked ? stride : 0);
-    rows->contrast = take(base, &used, c->contrasts * c->m * stride);
-    rows->residual = take(base, &used, c->m * stride);
-    rows->excess = take(base, &used, c->mixing == MOEG_MIX_LOSS ? c->contrasts * stride : 0);
-    rows->gate = take(base, &used, c->terms * stride);
-    rows->slope = take(base, &used, c->slope ? c->terms * stride : 0);
-    rows->chain = take(base, &used, chain ? moeg_kernel_chain(c->K, c->gate.k) : 0);
-    rows->change = take(base, &used, c->by_rows ? c->K * stride : 0);
-    rows->winner = take(base, &used, stride);
-    rows->spare = take(base, &used, stride);
-    rows->values = take(base, &used, (1 + c->ntau) * stride);
-    rows->soft = take(base, &used, c->ntau * stride);
-    rows->felt = (size_t *)take(base, &used, doubles(c->ntau + 1, sizeof(size_t)));
-    rows->size = take(base, &used, 2 * c->ntau);
-    rows->share = c->weights == NULL ? NULL : take(base, &used, stride);
-    rows->scratch = take(base, &used, scratch);
+    rows->x = moeg_take(base, &used, c->d * stride);
+    rows->logits = moeg_take(base, &used, c->K * stride);
+    rows->outputs = moeg_take(base, &used, c->K * c->m * stride);
+    rows->target = moeg_take(base, &used, c->m * stride);
+    rows->margin = moeg_take(base, &used, stride);
+    rows->best = (uint32_t *)moeg_take(base, &used, doubles(stride, sizeof(uint32_t)));
+    rows->place = (uint32_t *)moeg_take(base, &used, doubles(stride, sizeof(uint32_t)));
+    rows->bin = (uint32_t *)moeg_take(base, &used, doubles(stride, sizeof(uint32_t)));
+    rows->index = (uint32_t *)moeg_take(base, &used, c->ranked ? doubles((c->K + 1) * stride, sizeof(uint32_t)) : 0);
+    rows->below = moeg_take(base, &used, c->terms * stride);
+    rows->apart = moeg_take(base, &used, c->ranked ? stride : 0);
+    rows->contrast = moeg_take(base, &used, c->contrasts * c->m * stride);
+    rows->residual = moeg_take(base, &used, c->m * stride);
+    rows->excess = moeg_take(base, &used, c->mixing == MOEG_MIX_LOSS ? c->contrasts * stride : 0);
+    rows->gate = moeg_take(base, &used, c->terms * stride);
+    rows->slope = moeg_take(base, &used, c->slope ? c->terms * stride : 0);
+    rows->chain = moeg_take(base, &used, chain ? moeg_kernel_chain(c->K, c->gate.k) : 0);
+    rows->change = moeg_take(base, &used, c->by_rows ? c->K * stride : 0);
+    rows->winner = moeg_take(base, &used, stride);
+    rows->spare = moeg_take(base, &used, stride);
+    rows->values = moeg_take(base, &used, (1 + c->ntau) * stride);
+    rows->soft = moeg_take(base, &used, c->ntau * stride);
+    rows->felt = (size_t *)moeg_take(base, &used, doubles(c->ntau + 1, sizeof(size_t)));
+    rows->size = moeg_take(base, &used, 2 * c->ntau);
+    rows->share = c->weights == NULL ? NULL : moeg_take(base, &used, stride);
+    rows->scratch = moeg_take(base, &used, scratch);
     return used;
 }
 

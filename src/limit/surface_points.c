@@ -28,18 +28,25 @@ typedef struct gathering {
     size_t *from, *i, *j;
 } gathering;
 
-static double *take(double **base, size_t count)
+/* Lays out its arrays; returns the doubles that they need. */
+static size_t layout(const moeg_surface *s, double *memory, gathering *g)
 {
-    double *at = *base;
-    *base += moeg_round_lanes(count);
-    return at;
+    size_t used = 0;
+    g->x = moeg_take(memory, &used, BATCH * s->d);
+    g->q = moeg_take(memory, &used, BATCH * s->count);
+    g->weight = moeg_take(memory, &used, BATCH);
+    g->at = moeg_take(memory, &used, BATCH);
+    g->from = (size_t *)moeg_take(memory, &used, BATCH);
+    g->i = (size_t *)moeg_take(memory, &used, BATCH);
+    g->j = (size_t *)moeg_take(memory, &used, BATCH);
+    g->base = moeg_take(memory, &used, 3 * s->d + s->rays->r);
+    return used;
 }
 
 static size_t points_size(const moeg_surface *s)
 {
-    const size_t batch = moeg_round_lanes(BATCH);
-    return moeg_round_lanes(BATCH * s->d) + moeg_round_lanes(BATCH * s->count) + 5 * batch +
-           3 * moeg_round_lanes(s->d) + moeg_round_lanes(s->rays->r);
+    gathering g;
+    return layout(s, NULL, &g);
 }
 
 static gathering gather(const moeg_surface *s, const double *direction, size_t stride, const double *u, double *memory,
@@ -48,16 +55,8 @@ static gathering gather(const moeg_surface *s, const double *direction, size_t s
     gathering g = {s, direction, u, stride, values, errors, .lane = SIZE_MAX};
     memset(values, 0, s->count * stride * sizeof *values);
     memset(errors, 0, s->count * stride * sizeof *errors);
-    if (s->q == NULL)
-        return g;
-    g.x = take(&memory, BATCH * s->d);
-    g.q = take(&memory, BATCH * s->count);
-    g.weight = take(&memory, BATCH);
-    g.at = take(&memory, BATCH);
-    g.from = (size_t *)take(&memory, BATCH);
-    g.i = (size_t *)take(&memory, BATCH);
-    g.j = (size_t *)take(&memory, BATCH);
-    g.base = take(&memory, 3 * s->d + s->rays->r);
+    if (s->q != NULL)
+        layout(s, memory, &g);
     return g;
 }
 

@@ -110,37 +110,30 @@ moeg_status moeg_rays_init_gap(const char *function, const moeg_router *router, 
     return status;
 }
 
-static double *take(double *base, size_t *used, size_t count)
-{
-    const size_t at = *used;
-    *used += moeg_round_lanes(count);
-    return base == NULL ? NULL : base + at;
-}
-
 size_t moeg_rays_layout(const moeg_rays *rays, size_t stratum, const moeg_ray_quantity *quantity, size_t stride,
                         double *base, moeg_ray_buffers *buffers)
 {
     size_t used = 0;
-    *buffers = (moeg_ray_buffers){.stride = stride, .u = take(base, &used, (rays->r + quantity->extra) * stride)};
-    buffers->values = take(base, &used, quantity->count * stride);
-    buffers->errors = take(base, &used, quantity->count * stride);
+    *buffers = (moeg_ray_buffers){.stride = stride, .u = moeg_take(base, &used, (rays->r + quantity->extra) * stride)};
+    buffers->values = moeg_take(base, &used, quantity->count * stride);
+    buffers->errors = moeg_take(base, &used, quantity->count * stride);
     if (stratum < rays->cells) {
         const moeg_ray *ray = &rays->ray[stratum];
         buffers->block = (moeg_ray_block){
             .stride = stride,
             .u = buffers->u,
-            .t = take(base, &used, stride),
-            .lag = take(base, &used, ray->losers * stride),
-            .active = (uint32_t *)take(base, &used, stride),
+            .t = moeg_take(base, &used, stride),
+            .lag = moeg_take(base, &used, ray->losers * stride),
+            .active = (uint32_t *)moeg_take(base, &used, stride),
         };
-        buffers->scratch = take(base, &used, quantity->workspace(quantity->self, ray, stride));
+        buffers->scratch = moeg_take(base, &used, quantity->workspace(quantity->self, ray, stride));
     } else {
         buffers->lines = (moeg_line_block){
             .stride = stride,
             .u = buffers->u,
-            .alpha = take(base, &used, rays->lines.K * stride),
+            .alpha = moeg_take(base, &used, rays->lines.K * stride),
         };
-        buffers->scratch = take(base, &used, quantity->line_workspace(quantity->self, &rays->lines, stride));
+        buffers->scratch = moeg_take(base, &used, quantity->line_workspace(quantity->self, &rays->lines, stride));
     }
     return used;
 }

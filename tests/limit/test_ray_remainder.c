@@ -236,7 +236,8 @@ static void errors(void **state)
     const double lo[3] = {-1, -1, -1}, hi[3] = {1, 1, 1};
     assert_ok(moeg_law_box_create(&box, 3, lo, hi));
     assert_status(moeg_leading_slope(p.moe, p.teacher, box, MOEG_MIX_LOSS, &s, &slope), MOEG_EUNSUPPORTED,
-                  "more than two experts (nor do many lines apply: the law is not Gaussian)");
+                  "leading_slope: method line does not apply: there are more than two experts (nor do many lines: "
+                  "the law is not Gaussian)");
     moeg_law_free(box);
     assert_true(slope.value == 42 && rest.value == 42);
     problem_free(&p);
