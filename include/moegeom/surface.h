@@ -42,8 +42,9 @@ typedef int (*moeg_surface_function)(size_t n, const double *x, const size_t *i,
  * @return #MOEG_OK; #MOEG_EUNABLE (too few lines for an error bar, or such as saw too little; written); #MOEG_ECANCELED
  * (written); #MOEG_EINVAL (also s->n too small, or directions that do not see a tie); #MOEG_EUNSUPPORTED (router or
  * law, or method MC); #MOEG_EDOM (fewer than k experts that are not masked; experts that tie everywhere where they have
- * these ranks); #MOEG_ERANGE (an overflow, or a q that is not finite); #MOEG_ECALLBACK; #MOEG_ENOMEM. 0 if rank k + 1
- *         is masked. Cost per line O(K (r + pieces)), and d (d + r) for each point of q. */
+ * these ranks; two that have them and tie nowhere without a third, to rounding); #MOEG_ERANGE (an overflow, or a q that
+ * is not finite); #MOEG_ECALLBACK; #MOEG_ENOMEM. 0 if rank k + 1 is masked. Cost per line O(K (r + pieces)), and d (d +
+ * r) for each point of q. */
 MOEG_EXPORT moeg_status moeg_surface_integral(const moeg_router *router, size_t k, const moeg_law *law, size_t count,
                                               moeg_surface_function q, void *user, const moeg_sampling *s,
                                               moeg_estimate *integral);

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "limit/boundary_pairwise.h"
 #include "limit/check.h"
+#include "limit/crowded.h"
 #include "limit/line.h"
 #include "limit/ray_estimate.h"
 #include "limit/surface_points.h"
@@ -36,6 +37,9 @@ static moeg_status judge(const char *function, const moeg_surface *surface, moeg
     else if (atomic_load(&surface->what[1]) != 0)
         worse = moeg_fail(MOEG_EDOM, "%s: two experts tie everywhere where they have the ranks %zu and %zu", function,
                           surface->k, surface->k + 1);
+    else if (atomic_load(&surface->what[2]) != 0)
+        worse = moeg_fail(MOEG_EDOM, "%s: more than two experts tie wherever two that do have the ranks %zu and %zu",
+                          function, surface->k, surface->k + 1);
     else if (!finite && status != MOEG_ECANCELED)
         worse = moeg_fail(MOEG_ERANGE, "%s: a value of the integrals is not finite", function);
     if (worse < 0 && status >= 0)
@@ -61,22 +65,25 @@ static moeg_status integrate(const char *function, const moeg_law *law, const mo
                              moeg_estimate *all)
 {
     const moeg_frame *frame = &surface->rays->frame;
-    atomic_int what[2] = {0, 0};
+    atomic_int what[3] = {0, 0, 0};
     moeg_ray_result result;
     surface->what = what;
     surface->d = moeg_law_dim(law);
     surface->extra = surface->q != NULL && frame->r < frame->d ? frame->d : 0;
     surface->map = moeg_alloc(frame->d, frame->r * sizeof *surface->map);
-    if (surface->map == NULL)
-        return moeg_fail_memory(function);
-    fill_map(frame, surface->map);
-    const moeg_ray_quantity quantity = moeg_surface_quantity(surface);
-    moeg_status status =
-        judge(function, surface, moeg_rays_expect(function, surface->rays, &quantity, s, &result), &result);
-    if (status >= 0) {
-        status = read(function, surface, s, &result, status, all);
-        moeg_ray_result_free(&result);
+    moeg_status status = surface->map == NULL ? moeg_fail_memory(function) : MOEG_OK;
+    if (status == MOEG_OK)
+        status = moeg_crowded_pairs(function, frame, &surface->crowded);
+    if (status == MOEG_OK) {
+        fill_map(frame, surface->map);
+        const moeg_ray_quantity quantity = moeg_surface_quantity(surface);
+        status = judge(function, surface, moeg_rays_expect(function, surface->rays, &quantity, s, &result), &result);
+        if (status >= 0) {
+            status = read(function, surface, s, &result, status, all);
+            moeg_ray_result_free(&result);
+        }
     }
+    moeg_release(surface->crowded);
     moeg_release(surface->map);
     return status;
 }

@@ -215,6 +215,50 @@ static void what_cannot_be_had_says_so(void **state)
     moeg_law_free(box);
 }
 
+/* Rows on one line whose ties are one plane: there no two experts tie alone. Rows that are parallel, with ties apart,
+ * have the sum of their planes. */
+static void pairs_that_never_tie_alone_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t K, d, k;
+        double W[12], b[4];
+        int apart; /* 0: refused */
+    } cases[] = {
+        {3, 2, 1, {1, 2, 2, 4, 3, 6}, {0, 0, 0}, 0},
+        {3, 2, 1, {0.1, 0.2, 0.2, 0.4, 0.3, 0.6}, {0.1, 0.2, 0.3}, 0},
+        {4, 2, 1, {1, 0, 2, 0, 3, 0, 0, 1.5}, {0, 0, 0, 0}, 0},
+        {4, 2, 3, {1, 0, 2, 0, 3, 0, 0, 90}, {0, 0, 0, 0}, 0},
+        {4, 3, 2, {1, 0, 0, 2, 0, 0, 3, 0, 0, 0, 1.5, 0}, {0, 0, 0, 0}, 0},
+        {3, 1, 1, {1, -0.4, 2}, {0, 0, 0}, 0},
+        {3, 1, 1, {1, 2, 3}, {0, 0.5, 0}, 1},
+        {3, 1, 1, {1, 2, 3}, {0, -0.5, 0}, 1},
+    };
+    const moeg_sampling s = moeg_sampling_default();
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        moeg_router *router;
+        moeg_law *law;
+        moeg_estimate slope = {.value = 42}, slack = {.value = 42};
+        assert_ok(moeg_router_affine_create(&router, cases[c].K, cases[c].d, cases[c].W, cases[c].b));
+        assert_ok(moeg_law_gaussian_create(&law, cases[c].d, NULL, NULL));
+        const moeg_status status = moeg_surface_slope(router, cases[c].k, law, &s, &slope);
+        if (!cases[c].apart) {
+            assert_status(status, MOEG_EDOM, "surface_slope: more than two experts tie wherever two that do have the");
+            assert_near(slope.value, 42, 0);
+            if (cases[c].k == 1)
+                assert_status(moeg_surface_slack(router, law, &s, &slack), MOEG_EDOM, "surface_slack: more than two");
+        } else {
+            const double w = 1e-9;
+            moeg_estimate mass;
+            assert_ok(status);
+            assert_ok(moeg_boundary_mass(router, law, 1, &w, &s, &mass));
+            assert_relative(slope.value, mass.value / w, 1e-8);
+        }
+        moeg_router_free(router);
+        moeg_law_free(law);
+    }
+}
+
 struct setup {
     moeg_router *router;
     moeg_law *law;
@@ -323,13 +367,10 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slopes_have_the_digits_of_the_reference),
-        cmocka_unit_test(functions_are_integrated),
-        cmocka_unit_test(two_experts_have_a_closed_form),
-        cmocka_unit_test(what_cannot_be_had_says_so),
-        cmocka_unit_test(error_bars_are_right),
-        cmocka_unit_test(what_lines_may_have_missed_is_no_zero),
-        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(slopes_have_the_digits_of_the_reference), cmocka_unit_test(functions_are_integrated),
+        cmocka_unit_test(two_experts_have_a_closed_form),          cmocka_unit_test(what_cannot_be_had_says_so),
+        cmocka_unit_test(pairs_that_never_tie_alone_are_refused),  cmocka_unit_test(error_bars_are_right),
+        cmocka_unit_test(what_lines_may_have_missed_is_no_zero),   cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
