@@ -65,7 +65,7 @@ static void sort_margins(cooling *c)
 {
     const size_t n = c->n;
     struct weighed *rows = allocate(n, sizeof *rows);
-    double total = 0, sum = 0;
+    long double total = 0, sum = 0;
     for (size_t i = 0; i < n; i++) {
         rows[i] = (struct weighed){c->margin[i], c->weight == NULL ? 1 : c->weight[i]};
         total += rows[i].weight;
@@ -74,7 +74,7 @@ static void sort_margins(cooling *c)
     for (size_t i = 0; i < n; i++) {
         c->margin[i] = rows[i].margin;
         sum += rows[i].weight;
-        c->below[i] = sum / total;
+        c->below[i] = (double)(sum / total);
     }
     free(rows);
 }

@@ -4,6 +4,7 @@
 #include "base/interval.h"
 #include "base/memory.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -102,13 +103,15 @@ static moeg_status interval(const char *function, const moeg_gap_shares *s, doub
     return MOEG_OK;
 }
 
-/* The least count, 1 to n, whose share, as it is rounded, is at least p. */
+/* The least count, 1 to n, whose share is at least p; of rows with weights but for the rounding of their sums, so that
+ * equal ones are none. */
 static size_t count_for(const moeg_gap_shares *s, double p)
 {
+    const double least = s->weight == NULL ? p : p * (1 - 4 * DBL_EPSILON);
     size_t below = 0, end = s->n;
     while (end - below > 1) {
         const size_t middle = below + (end - below) / 2;
-        if (share_of(s, middle) >= p)
+        if (share_of(s, middle) >= least)
             end = middle;
         else
             below = middle;
@@ -197,7 +200,7 @@ static int by_gap(const void *a, const void *b)
 moeg_status moeg_gap_sort_weighed(const char *function, size_t n, double *gap, const double *weights, double *sums,
                                   moeg_gap_shares *shares)
 {
-    double sum = 0, square = 0;
+    long double sum = 0, square = 0;
     size_t count = 0;
     struct weighed *rows = moeg_alloc(n, sizeof *rows);
     if (rows == NULL)
@@ -208,8 +211,10 @@ moeg_status moeg_gap_sort_weighed(const char *function, size_t n, double *gap, c
     qsort(rows, count, sizeof *rows, by_gap);
     for (size_t i = 0; i < count; i++) {
         gap[i] = rows[i].gap;
-        sums[i] = sum += rows[i].weight;
-        sums[n + i] = square += rows[i].weight * rows[i].weight;
+        sum += rows[i].weight;
+        square += (long double)rows[i].weight * rows[i].weight;
+        sums[i] = (double)sum;
+        sums[n + i] = (double)square;
     }
     moeg_release(rows);
     *shares = (moeg_gap_shares){count, sums, sums + n};

@@ -83,6 +83,38 @@ static void sums_over_weighted_rows(void **state)
     }
 }
 
+/* Equal weights are none, whatever they are: shares of i/n are met though sums are rounded. */
+static void equal_shares_meet_their_ranks(void **state)
+{
+    (void)state;
+    enum { ROWS = 442 };
+    static const double scales[] = {0.1, 0.7, 1, 3, 1e-200};
+    const double W[2] = {1, 0};
+    const moeg_sampling s = moeg_sampling_default();
+    double x[ROWS], weights[ROWS], p[ROWS - 1];
+    moeg_estimate plain[ROWS - 1], weighed[ROWS - 1];
+    moeg_router *router;
+    moeg_law *law;
+    assert_ok(moeg_router_affine_create(&router, 2, 1, W, NULL));
+    for (size_t i = 0; i < ROWS; i++)
+        x[i] = (double)(i + 1);
+    for (size_t i = 1; i < ROWS; i++)
+        p[i - 1] = (double)i / ROWS;
+    assert_ok(moeg_law_empirical_create(&law, ROWS, 1, x, NULL));
+    assert_true(moeg_boundary_quantile(router, moeg_gap_margin(), law, ROWS - 1, p, &s, plain) >= 0);
+    moeg_law_free(law);
+    for (size_t c = 0; c < sizeof scales / sizeof *scales; c++) {
+        for (size_t i = 0; i < ROWS; i++)
+            weights[i] = scales[c];
+        assert_ok(moeg_law_empirical_create(&law, ROWS, 1, x, weights));
+        assert_true(moeg_boundary_quantile(router, moeg_gap_margin(), law, ROWS - 1, p, &s, weighed) >= 0);
+        for (size_t i = 0; i + 1 < ROWS; i++)
+            assert_true(weighed[i].value == plain[i].value && plain[i].value == (double)(i + 1));
+        moeg_law_free(law);
+    }
+    moeg_router_free(router);
+}
+
 /* {sum of weights, of their squares} of the rows up to a gap. */
 static void add_up_to(const struct data *d, double gap, long double *sums)
 {
@@ -237,9 +269,9 @@ static void weights_worth_few_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_over_weighted_rows), cmocka_unit_test(quantiles_of_weighted_rows),
-        cmocka_unit_test(equal_weights_are_none),  cmocka_unit_test(no_band_for_unequal_weights),
-        cmocka_unit_test(weights_worth_few_rows),
+        cmocka_unit_test(sums_over_weighted_rows),     cmocka_unit_test(equal_weights_are_none),
+        cmocka_unit_test(quantiles_of_weighted_rows),  cmocka_unit_test(equal_weights_are_none),
+        cmocka_unit_test(no_band_for_unequal_weights), cmocka_unit_test(weights_worth_few_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
