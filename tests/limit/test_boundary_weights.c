@@ -271,8 +271,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_over_weighted_rows),       cmocka_unit_test(equal_weights_are_none),
         cmocka_unit_test(equal_shares_meet_their_ranks), cmocka_unit_test(quantiles_of_weighted_rows),
-        cmocka_unit_test(equal_weights_are_none),        cmocka_unit_test(no_band_for_unequal_weights),
-        cmocka_unit_test(weights_worth_few_rows),
+        cmocka_unit_test(no_band_for_unequal_weights),   cmocka_unit_test(weights_worth_few_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
