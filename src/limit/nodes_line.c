@@ -179,6 +179,17 @@ static void step_teacher(moeg_nodes_work *w)
     while (twin != 0 && next_twin(w) == twin);
 }
 
+/* Whether the teacher's mean is of other pieces than at the last panel: not if only their order changed. */
+static int others_win(const moeg_nodes_work *w)
+{
+    const size_t winners = w->nodes->winners;
+    const uint32_t *before = w->winner + (w->panels - 1) * winners;
+    size_t found = 0;
+    for (size_t i = 0; i < winners * winners; i++)
+        found += before[i / winners] == w->teacher.order[i % winners];
+    return found < winners;
+}
+
 /* From the end of a stretch on to the next pieces: of the student, of the teacher, or of both. */
 static moeg_status step(moeg_nodes_work *w, size_t line, const stretch *at)
 {
@@ -196,7 +207,7 @@ static moeg_status step(moeg_nodes_work *w, size_t line, const stretch *at)
         moeg_nodes_pass_jump(w, line, at->weight, t);
     if (teacher)
         step_teacher(w);
-    if (jumps && curve->with_lead && status == MOEG_OK)
+    if (jumps && curve->with_lead && status == MOEG_OK && others_win(w))
         status = moeg_nodes_leave(w, line);
     if (student)
         moeg_envelope_next(&w->student);

@@ -108,6 +108,39 @@ static void pieces_share_a_hyperplane(void **state)
     }
 }
 
+/* The mean of the best three pieces of the router's own: on the grid the last two change places where the first two do.
+ * Of other rows, where ranks 2 and 3 decide, only the order of the three changes, and nothing jumps. */
+static void only_who_wins_counts(void **state)
+{
+    (void)state;
+    const moeg_sampling s = line_options();
+    for (uint64_t own = 0; own < 6; own++) {
+        struct problem p;
+        moeg_estimate slope;
+        grid(&p, own ? moeg_gate_subset(2) : moeg_gate_softmax());
+        for (size_t l = 0; l < 8 && own; l++) {
+            p.W[l] = problem_number(own, l);
+            p.c[l / 2][0] = problem_number(own, 20 + l) / 3; /* whose sums round */
+        }
+        problem_build(&p);
+        moeg_moe *mean = mixture_of(&p, moeg_gate_subset(3));
+        moeg_teacher *best = p.teacher;
+        assert_ok(moeg_teacher_moe_create(&p.teacher, mean, 0));
+        assert_ok(moeg_leading_slope(p.moe, p.teacher, p.law, MOEG_MIX_LOSS, &s, &slope));
+        const double rows = (p.c[0][0] - p.c[1][0]) * (p.c[2][0] - p.c[3][0]),
+                     columns = (p.c[0][0] - p.c[2][0]) * (p.c[1][0] - p.c[3][0]);
+        const double expected = 2 * LN2 * 2 * (rows + columns) / 3 / 4 / sqrt(2 * acos(-1));
+        if (own)
+            assert_true(slope.value == 0 && slope.quad_error == 0);
+        else
+            assert_near(slope.value, expected, 2e-15);
+        moeg_teacher_free(p.teacher);
+        moeg_moe_free(mean);
+        p.teacher = best;
+        problem_free(&p);
+    }
+}
+
 /* Drawn lines: a fifth expert in a third dimension. */
 static void drawn_lines_know_hyperplanes(void **state)
 {
@@ -261,6 +294,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pairs_share_a_hyperplane),
         cmocka_unit_test(pieces_share_a_hyperplane),
+        cmocka_unit_test(only_who_wins_counts),
         cmocka_unit_test(drawn_lines_know_hyperplanes),
         cmocka_unit_test(interfaces_may_coincide_on_the_support_alone),
         cmocka_unit_test(interfaces_that_differ_are_told_apart),
