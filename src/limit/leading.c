@@ -144,7 +144,7 @@ moeg_status moeg_leading_remainder(const moeg_moe *moe, const moeg_teacher *teac
     status = expand(function, moe, teacher, law, mixing, ntau, tau, s, &at_0, all);
     for (size_t t = 0; t < ntau && status >= 0; t++)
         if (make_blank(&all[t]) && status == MOEG_OK)
-            status = MOEG_EUNABLE;
+            status = moeg_fail(MOEG_EUNABLE, "%s: remainder[%zu] is below rounding", function, t);
     if (status >= 0) {
         memcpy(remainder, all, ntau * sizeof *remainder);
         if (slope != NULL)

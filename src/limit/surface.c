@@ -10,7 +10,6 @@
 #include "limit/surface_points.h"
 #include "model/model.h"
 
-#include <math.h>
 #include <string.h>
 
 /* L Q': x moves by it with a point of the row space. */
@@ -28,9 +27,6 @@ static void fill_map(const moeg_frame *frame, double *map)
 /* The status of a run that wrote the result, or that ended because q failed. */
 static moeg_status judge(const char *function, const moeg_surface *surface, moeg_status status, moeg_ray_result *result)
 {
-    int finite = 1;
-    for (size_t j = 0; j < surface->count && status >= 0; j++)
-        finite = finite && isfinite(result->value[j]);
     moeg_status worse = status;
     if (atomic_load(&surface->what[0]) != 0)
         worse = moeg_fail(MOEG_ECALLBACK, "%s: q returned %d", function, atomic_load(&surface->what[0]));
@@ -40,8 +36,6 @@ static moeg_status judge(const char *function, const moeg_surface *surface, moeg
     else if (atomic_load(&surface->what[2]) != 0)
         worse = moeg_fail(MOEG_EDOM, "%s: more than two experts tie wherever two that do have the ranks %zu and %zu",
                           function, surface->k, surface->k + 1);
-    else if (!finite && status != MOEG_ECANCELED)
-        worse = moeg_fail(MOEG_ERANGE, "%s: a value of the integrals is not finite", function);
     if (worse < 0 && status >= 0)
         moeg_ray_result_free(result);
     return worse;

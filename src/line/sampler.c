@@ -181,6 +181,16 @@ static moeg_status read_partial(const reading *r, const moeg_job *job, const moe
     return status;
 }
 
+/* MOEG_ERANGE: a value or its variance is not finite. */
+static moeg_status check_range(const char *function, size_t count, const moeg_ray_result *result)
+{
+    for (size_t j = 0; j < count; j++)
+        if (!isfinite(result->value[j]) || !isfinite(result->error[j]) ||
+            !isfinite(result->covariance[j * (count + 1)]))
+            return moeg_fail(MOEG_ERANGE, "%s: a mean over lines, or its variance, is not finite", function);
+    return MOEG_OK;
+}
+
 static moeg_status judge(void *user, const moeg_job *job, const moeg_partial *partial, double *excess)
 {
     const reading *r = user;
@@ -212,7 +222,9 @@ static moeg_status run_job(const char *function, const plan *p, size_t workspace
     if (status == MOEG_OK)
         status = moeg_rounds_run(job, &options, judge, &r, &partial, &excess);
     if (status >= 0) {
-        const moeg_status read = read_partial(&r, job, partial);
+        moeg_status read = read_partial(&r, job, partial);
+        if (read == MOEG_OK && status != MOEG_ECANCELED) /* Then strata may have no line yet. */
+            read = check_range(function, p->source->count, result);
         status = read == MOEG_OK ? moeg_rounds_status(function, status, s, excess) : read;
     }
     moeg_release(r.state);
@@ -328,6 +340,8 @@ moeg_status moeg_rays_expect(const char *function, const moeg_rays *rays, const 
     status = rays->r > 2 || quantity->extra > 0 ? sample_rays(function, rays, quantity, s, result)
              : rays->r == 2                     ? plane(function, rays, quantity, result)
                                                 : single_line(function, rays, quantity, result);
+    if (status == MOEG_OK)
+        status = check_range(function, quantity->count, result);
     if (status < 0)
         moeg_ray_result_free(result);
     return status;

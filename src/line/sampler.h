@@ -75,7 +75,8 @@ void moeg_rays_free(moeg_rays *rays);
 
 /* The expectations. One line is enough for r < 2; r = 2 leaves a quadrature over the other coordinate; else s->n lines
  * are drawn, in pairs (an odd one is left out), 4 or more a stratum. MOEG_OK; MOEG_ECANCELED (written, over the lines
- * done); MOEG_EINVAL (n too small), MOEG_ENOMEM. To be freed with moeg_ray_result_free(). */
+ * done); MOEG_EINVAL (n too small), MOEG_ERANGE (a value or a variance is not finite), MOEG_ENOMEM. To be freed with
+ * moeg_ray_result_free(). */
 moeg_status moeg_rays_expect(const char *function, const moeg_rays *rays, const moeg_ray_quantity *quantity,
                              const moeg_sampling *s, moeg_ray_result *result);
 
@@ -103,8 +104,8 @@ typedef struct moeg_line_source {
     const void *self;
 } moeg_line_source;
 
-/* Into a result of moeg_ray_result_init(), over s->n lines, as moeg_rays_expect() draws them; fails as evaluate does.
- */
+/* Into a result of moeg_ray_result_init(), over s->n lines, as moeg_rays_expect() draws them; MOEG_ERANGE; fails as
+ * evaluate does. */
 moeg_status moeg_lines_expect(const char *function, const moeg_line_source *source, const moeg_sampling *s,
                               moeg_ray_result *result);
 

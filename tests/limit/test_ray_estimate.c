@@ -98,6 +98,16 @@ static void variances_that_underflow_are_unknown(void **state)
     assert_known(v, 0, 1000);
 }
 
+static void variances_that_overflow_are_unknown(void **state)
+{
+    (void)state;
+    struct one v = plain;
+    v.covariance = INFINITY;
+    assert_unknown(v, 0, 1000);
+    v.covariance = NAN;
+    assert_unknown(v, 1, 1000);
+}
+
 /* One line is no sample. */
 static void one_line_is_exact(void **state)
 {
@@ -144,6 +154,7 @@ int main(void)
         cmocka_unit_test(few_lines_have_none),
         cmocka_unit_test(zero_is_certain_unless_lines_may_miss_it),
         cmocka_unit_test(variances_that_underflow_are_unknown),
+        cmocka_unit_test(variances_that_overflow_are_unknown),
         cmocka_unit_test(one_line_is_exact),
         cmocka_unit_test(no_value_has_no_error_bar),
         cmocka_unit_test(what_is_wrong_is_said_once),

@@ -145,11 +145,46 @@ static void rounding_leaves_a_blank(void **state)
     problem_free(&p);
     struct reference *r = reference_read("gap_k3.csv");
     plane_problem(r, 0, &p);
-    assert_int_equal(moeg_leading_remainder(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 2, tau, &s, NULL, rest),
-                     MOEG_EUNABLE);
+    assert_status(moeg_leading_remainder(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 2, tau, &s, NULL, rest),
+                  MOEG_EUNABLE, "leading_remainder: remainder[1] is below rounding");
     assert_true(isfinite(rest[0].value) && isnan(rest[1].value) && rest[1].lo == -INFINITY && rest[1].hi == INFINITY);
     problem_free(&p);
     free(r);
+}
+
+/* Along rays and along general lines: logits so small that slopes have no square. */
+static void variances_that_overflow_are_an_error(void **state)
+{
+    (void)state;
+    const double scales[3] = {1e-150, 1e-155, 1e-200};
+    const moeg_gate gates[2] = {moeg_gate_softmax(), moeg_gate_topk_raw(2)};
+    for (int i = 0; i < 6; i++) {
+        struct problem p;
+        moeg_estimate slope = {.value = 42}, gap = {.value = 42};
+        moeg_sampling s = line_options();
+        const double scale = scales[i % 3], tau = 1e-3 * scale;
+        s.n = 256;
+        tetrahedron(&p);
+        problem_free(&p);
+        for (size_t j = 0; j < 12; j++)
+            p.W[j] *= scale;
+        for (size_t k = 0; k < 4; k++)
+            p.b[k] *= scale;
+        p.gate = gates[i / 3];
+        problem_build(&p);
+        const moeg_status slope_status = moeg_leading_slope(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, &s, &slope);
+        if (i % 3 == 0) {
+            assert_ok(slope_status);
+            assert_ok(moeg_risk_gap(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 1, &tau, &s, &gap));
+            assert_near(slope.value, gap.value / tau, 4 * slope.std_error);
+            assert_true(slope.std_error > 0 && slope.std_error < 0.2 * fabs(slope.value));
+        } else {
+            assert_status(slope_status, MOEG_ERANGE,
+                          "leading_slope: a mean over lines, or its variance, is not finite");
+            assert_near(slope.value, 42, 0);
+        }
+        problem_free(&p);
+    }
 }
 
 /* As no line comes near a tie of three any more, whether all e^(-gap/tau) underflow, or only their squares. */
@@ -270,6 +305,7 @@ int main(void)
         cmocka_unit_test(slope_is_the_gap_over_tau),
         cmocka_unit_test(one_line),
         cmocka_unit_test(rounding_leaves_a_blank),
+        cmocka_unit_test(variances_that_overflow_are_an_error),
         cmocka_unit_test(no_error_bar_is_made_of_underflow),
         cmocka_unit_test(error_bars_are_right),
         cmocka_unit_test(errors),

@@ -192,7 +192,8 @@ static void what_cannot_be_had_says_so(void **state)
     assert_status(INTEGRAL(router, 1, box, 1, NULL, NULL), MOEG_EUNSUPPORTED,
                   "surface_integral: the law is not Gaussian");
     assert_status(INTEGRAL(router, 1, law, 1, fails, &code), MOEG_ECALLBACK, "surface_integral: q returned 7");
-    assert_status(INTEGRAL(router, 1, law, 1, fails, &none), MOEG_ERANGE, "a value of the integrals is not finite");
+    assert_status(INTEGRAL(router, 1, law, 1, fails, &none), MOEG_ERANGE,
+                  "surface_integral: a mean over lines, or its variance, is not finite");
     assert_status(INTEGRAL(tied, 1, law, 1, NULL, NULL), MOEG_EDOM,
                   "two experts tie everywhere where they have the ranks 1 and 2");
     assert_status(INTEGRAL(masked, 2, law, 1, NULL, NULL), MOEG_EDOM, "masks all but 1 experts, fewer than k = 2");
