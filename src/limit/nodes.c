@@ -90,6 +90,19 @@ cleanup:
     return status;
 }
 
+int moeg_nodes_agree(const moeg_nodes *p, size_t first, size_t count)
+{
+    const size_t m = p->outputs, r = p->r;
+    int agree = p->affine;
+    for (size_t k = first + 1; k < first + count && agree; k++) {
+        for (size_t i = 0; i < m; i++)
+            agree = agree && p->value[k * m + i] == p->value[first * m + i];
+        for (size_t i = 0; i < m * r; i++)
+            agree = agree && p->slope[k * m * r + i] == p->slope[first * m * r + i];
+    }
+    return agree;
+}
+
 /* MOEG_OK, or MOEG_EDOM: masks leave a gate as many experts as it wants. */
 static moeg_status check_masks(const char *function, const char *whose, const moeg_moe *moe)
 {
@@ -160,6 +173,7 @@ moeg_status moeg_nodes_init(const char *function, const moeg_moe *moe, const moe
         status = moeg_nodes_find_twins(function, p);
     if (status == MOEG_OK && p->affine)
         status = set_affine(function, p);
+    p->jumps = status == MOEG_OK && moeg_nodes_may_jump(p);
     if (status != MOEG_OK)
         moeg_nodes_free(p);
     return status;

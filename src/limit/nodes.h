@@ -31,6 +31,7 @@ typedef struct moeg_nodes {
     size_t pieces;           /* of a hard mixture, or 1 */
     const moeg_moe *mixture; /* the teacher's, or NULL */
     size_t winners;          /* whose mean it is */
+    int jumps;               /* it may jump where the student's deciding ranks tie */
     /* Interfaces that the teacher's router and the student's share, numbered from 1: which one two pieces tie on
      * (pieces x pieces), and two experts (K x K; NULL without a mixture). 0: none of them. */
     uint32_t *twin, *student_twin;
@@ -51,11 +52,20 @@ moeg_status moeg_nodes_init(const char *function, const moeg_moe *moe, const moe
                             moeg_nodes *nodes, const char **refusal);
 void moeg_nodes_free(moeg_nodes *nodes);
 
-/* Whether lines may have missed where the gap at tau is not 0: not if all that is mixed is affine. */
+/* Whether lines may have missed where the gap at tau is not 0: a few cells, ties or jumps may have all there is. */
 static inline int moeg_nodes_may_miss(const moeg_nodes *nodes, double tau)
 {
-    return !nodes->affine && !nodes->frozen && tau > 0;
+    return !nodes->frozen && tau > 0;
 }
+
+/* Whether `count` outputs from `first` on are one affine map. */
+int moeg_nodes_agree(const moeg_nodes *nodes, size_t first, size_t count);
+
+/* `jumps`: by the routers, and outputs that agree. */
+int moeg_nodes_may_jump(const moeg_nodes *nodes);
+
+/* Whether the gap may have a leading term: not that of loss mixing, of gates that sum to 1, where m jumps at no tie. */
+int moeg_nodes_may_lead(const moeg_nodes *nodes, moeg_mixing mixing);
 
 /* Its part for teachers: before the frame, what it is, and why it is refused (nodes_teacher.c); after it, twins
  * (nodes_twins.c). */
@@ -100,9 +110,10 @@ typedef struct moeg_nodes_curve {
     moeg_risk_context *context;
     moeg_nodes_hard hard;
     int with_lead, with_near;
-    double window; /* what is farther out than this is left out */
-    double felt;   /* so is what has a gap above this many tau */
-    size_t rows;   /* of a block of nodes */
+    int needs_lead; /* it is an error if there is none */
+    double window;  /* what is farther out than this is left out */
+    double felt;    /* so is what has a gap above this many tau */
+    size_t rows;    /* of a block of nodes */
 } moeg_nodes_curve;
 
 /* To be freed with moeg_nodes_curve_free(). MOEG_ENOMEM. */

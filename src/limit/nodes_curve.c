@@ -9,15 +9,25 @@
 #include <math.h>
 #include <string.h>
 
+/* Whether the hard risk may be more than noise: not if the teacher is the hard model itself, or all outputs agree. */
+static int may_err(const moeg_nodes *p, moeg_mixing mixing)
+{
+    const int own = p->mixture == p->moe && (mixing == MOEG_MIX_OUTPUT || p->winners == 1);
+    return !own && !moeg_nodes_agree(p, 0, p->K + p->pieces);
+}
+
 /* Estimates (1 + 2 ntau) of a result, the risks with the teacher's noise; a soft risk is no better known than its gap.
  * The first status that is not MOEG_OK. */
-static moeg_status estimate(const char *function, const moeg_nodes *p, const moeg_nodes_result *result, size_t ntau,
-                            const double *tau, double level, moeg_estimate *all)
+static moeg_status estimate(const char *function, const moeg_nodes *p, moeg_mixing mixing,
+                            const moeg_nodes_result *result, size_t ntau, const double *tau, double level,
+                            moeg_estimate *all)
 {
+    const int errs = may_err(p, mixing);
     const double noise = moeg_teacher_noise(p->teacher);
     moeg_status status = MOEG_OK, noisy = MOEG_OK;
     for (size_t v = 0; v <= 2 * ntau; v++) {
-        const int rare = v > 0 && v <= ntau && moeg_nodes_may_miss(p, tau[v - 1]);
+        const int moves = v > 0 && moeg_nodes_may_miss(p, tau[(v - 1) % ntau]);
+        const int rare = v == 0 ? errs : v <= ntau ? moves : moves || errs;
         const moeg_status one = moeg_nodes_estimate(result, v, rare, 1, level, &all[v]);
         status = status == MOEG_OK ? one : status;
         if (v > ntau && isinf(all[v - ntau].std_error))
@@ -48,7 +58,7 @@ moeg_status moeg_nodes_risk_curve(const char *function, const moeg_nodes *p, moe
     if (status == MOEG_OK)
         status = moeg_nodes_expect(function, p, mixing, ntau, tau, 0, s, &result);
     if (status >= 0) {
-        const moeg_status read = estimate(function, p, &result, ntau, tau, s->level, all);
+        const moeg_status read = estimate(function, p, mixing, &result, ntau, tau, s->level, all);
         status = status == MOEG_OK || read < 0 ? read : status;
     }
     if (status >= 0 && hard != NULL)

@@ -155,7 +155,7 @@ moeg_status moeg_nodes_meet(moeg_nodes_work *w, size_t line, double weight, int 
             continue;
         if (w->curve->with_near)
             add_near(w, line, weight, fabs(w->lag[j]));
-        if (w->curve->with_lead)
+        if (w->curve->needs_lead)
             status = check_third(w, over, under, j);
     }
     if (!w->curve->with_lead || status != MOEG_OK)

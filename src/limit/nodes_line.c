@@ -165,7 +165,7 @@ static moeg_status add_stretch(moeg_nodes_work *w, size_t line, const stretch *a
         status = add_hard(w, line, at->weight, at->from, at->to);
     if (moves && curve->context->ntau > 0 && status == MOEG_OK)
         status = add_gaps(w, line, at->weight, at->from, at->to);
-    if (moves && curve->with_lead && status == MOEG_OK)
+    if (moves && curve->needs_lead && status == MOEG_OK)
         status = moeg_nodes_check_tie(w);
     return status;
 }

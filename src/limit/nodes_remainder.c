@@ -10,8 +10,7 @@ moeg_status moeg_nodes_remainder(const char *function, const moeg_nodes *p, moeg
     moeg_status status = moeg_nodes_expect(function, p, mixing, ntau, tau, 1, s, &result);
     for (size_t v = 0; v <= ntau && status >= 0; v++) {
         moeg_estimate *out = v == 0 ? slope : &remainder[v - 1];
-        /* Of loss mixing the slope is 0 where m has no jump. */
-        const int rare = (v > 0 || mixing == MOEG_MIX_OUTPUT) && moeg_nodes_may_miss(p, 1);
+        const int rare = moeg_nodes_may_miss(p, 1) && (v > 0 || moeg_nodes_may_lead(p, mixing));
         const moeg_status one = moeg_nodes_estimate(&result, v, rare, v == 0 ? 1 : tau[v - 1], s->level, out);
         status = status == MOEG_OK ? one : status;
     }

@@ -4,6 +4,8 @@
  * rest of gap/tau is of order 1, elsewhere O(tau): its variance is proportional to tau. Lines that have not met these
  * places know nothing of it, and take what a larger temperature has, in proportion. */
 #include "limit/nodes_sample.h"
+#include "limit/ray_estimate.h"
+#include "model/model.h"
 
 #include <moegeom/estimate.h>
 
@@ -37,15 +39,51 @@ static int jumps_elsewhere(const moeg_nodes_sampler *l)
     return 0;
 }
 
-/* Whether the gap has no leading term by its algebra: loss mixing where m has no jump at a tie. */
-static int has_rests_alone(const moeg_nodes *p, moeg_mixing mixing)
+/* Whether gates that tau moves sum to 1. */
+static int shares_gates(const moeg_nodes *p)
 {
-    if (mixing != MOEG_MIX_LOSS || (p->gate.kind == MOEG_GATE_TOPK_RAW && p->gate.k == 1))
-        return 0;
-    for (size_t i = 0; p->mixture != NULL && i < p->pieces * p->pieces; i++)
-        if (p->twin[i] != 0)
-            return 0;
+    return p->gate.kind != MOEG_GATE_TOPK_RAW || p->gate.k > 1;
+}
+
+/* Whether each two pieces tie on an interface of the student's, and no others do there. */
+static int has_separate_twins(const moeg_nodes *p)
+{
+    const size_t n = p->pieces;
+    for (size_t a = 0; a < n; a++)
+        for (size_t b = 0; b < a; b++) {
+            const uint32_t twin = p->twin[a * n + b];
+            for (size_t i = 0; i < a * n + b; i++)
+                if (i % n < i / n && p->twin[i] == twin)
+                    return 0;
+            if (twin == 0)
+                return 0;
+        }
     return 1;
+}
+
+int moeg_nodes_may_jump(const moeg_nodes *p)
+{
+    if (p->mixture == NULL || moeg_nodes_agree(p, p->K, p->pieces))
+        return 0;
+    /* Behind the student's own router other ranks decide: where a pair has the student's, it has not the teacher's. */
+    if (moeg_moe_router(p->mixture) == moeg_moe_router(p->moe) && p->winners != p->rank && has_separate_twins(p))
+        return 0;
+    for (size_t i = 0; i < p->pieces * p->pieces; i++)
+        if (p->twin[i] != 0)
+            return 1;
+    return 0;
+}
+
+int moeg_nodes_may_lead(const moeg_nodes *p, moeg_mixing mixing)
+{
+    return mixing != MOEG_MIX_LOSS || !shares_gates(p) || p->jumps;
+}
+
+/* Whether gaps may be all rest, on the lines that were drawn: of loss mixing there is no leading term but where m jumps
+ * at a tie. */
+static int may_be_rests(const moeg_nodes *p, moeg_mixing mixing)
+{
+    return mixing == MOEG_MIX_LOSS && shares_gates(p);
 }
 
 /* No pair of which differs by less, along the direction that sees it best; or a hundredth of the steepest, if that is
@@ -69,7 +107,7 @@ double moeg_nodes_judges_rests(const moeg_nodes_sampler *l, moeg_mixing mixing, 
 {
     const moeg_nodes *p = l->nodes;
     const int rare = (p->K > 2 && student_dimensions(p) > 1) || jumps_elsewhere(l);
-    if (p->frozen || !rare || !(l->rests || has_rests_alone(p, mixing)))
+    if (p->frozen || !rare || !(l->rests || may_be_rests(p, mixing)))
         return 0;
     const double reference = flattest_pair(l) / MOEG_FELT;
     for (size_t t = 0; t < l->ntau; t++)
@@ -86,22 +124,18 @@ static int is_near_known(const moeg_nodes_sampler *l, const moeg_ray_result *res
 
 void moeg_nodes_correct_rests(const moeg_nodes_sampler *l, moeg_ray_result *result)
 {
-    const size_t last = l->ntau, reference = moeg_nodes_gap_place(l, last);
+    const size_t last = l->ntau;
     const double *tau = l->curve.context->tau;
     if (!l->curve.with_near)
         return;
-    const int known = is_near_known(l, result, last);
-    /* Of gap/tau. */
-    const double scale = l->unit[last] / tau[last];
-    const double variance = result->covariance[reference * (l->count + 1)] * scale * scale;
+    moeg_ray_rest rest = {.lead = l->leads ? moeg_nodes_lead_place(l) : l->count,
+                          .reference = moeg_nodes_gap_place(l, last),
+                          .known = is_near_known(l, result, last)};
     for (size_t t = 0; t < l->ntau; t++) {
         if (!(tau[t] > 0 && tau[t] < tau[last]) || is_near_known(l, result, t))
             continue;
-        const size_t at = moeg_nodes_gap_place(l, t);
-        const double own = l->unit[t] / tau[t];
-        double *mine = &result->covariance[at * (l->count + 1)];
-        *mine = fmax(*mine, variance * (tau[t] / tau[last]) / (own * own));
-        result->freedom[at] = known ? result->freedom[reference] : 0;
-        result->seen[at] = result->seen[reference];
+        rest.share = tau[t] / tau[last];
+        rest.scale = tau[t] / l->unit[t];
+        moeg_ray_judge_rest(&rest, l->count, moeg_nodes_gap_place(l, t), result);
     }
 }

@@ -50,17 +50,19 @@ static void place(const void *self, size_t stratum, moeg_line_draw *draw)
 static void set_values(const moeg_nodes_sampler *l, size_t stride, const double *walk, int errors, double *out)
 {
     const size_t ntau = l->ntau, total = l->curve.context->ntau, size = stride * sizeof *out;
-    const double *lead = walk + (1 + total) * stride, *near = walk + (1 + total + (l->rests != 0)) * stride;
-    const double *first = l->rests ? lead : walk;
-    memcpy(out, first, size);
+    const double *lead = walk + (1 + total) * stride, *near = lead + (l->curve.with_lead ? stride : 0);
+    memcpy(out, l->rests ? lead : walk, size);
     for (size_t t = 0; t < total; t++) {
         double *to = out + moeg_nodes_gap_place(l, t) * stride;
         const double *gap = walk + (1 + t) * stride;
+        const int less_lead = l->rests || (l->leads && t == ntau);
         for (size_t i = 0; i < stride; i++)
-            to[i] = gap[i] / l->unit[t] + (l->rests ? errors ? lead[i] : -lead[i] : 0);
+            to[i] = gap[i] / l->unit[t] + (less_lead ? errors ? lead[i] : -lead[i] : 0);
     }
     for (size_t i = 0; !l->rests && i < ntau * stride; i++)
         out[(1 + ntau) * stride + i] = walk[i % stride] + walk[stride + i];
+    if (l->leads)
+        memcpy(out + moeg_nodes_lead_place(l) * stride, lead, size);
     if (l->curve.with_near)
         memcpy(out + (l->count - total) * stride, near, total * size);
 }
@@ -90,7 +92,8 @@ static double excess(const void *self, moeg_ray_result *result)
     for (size_t v = l->rests ? 0 : 1; v <= l->ntau; v++) {
         moeg_estimate e;
         const double scale = v == 0 ? 1 : l->rests ? 1 / l->curve.context->tau[v - 1] : l->unit[v - 1];
-        const int rare = v > 0 && moeg_nodes_may_miss(l->nodes, l->curve.context->tau[v - 1]);
+        const int rare = v == 0 ? moeg_nodes_may_miss(l->nodes, 1) && moeg_nodes_may_lead(l->nodes, l->mixing)
+                                : moeg_nodes_may_miss(l->nodes, l->curve.context->tau[v - 1]);
         moeg_ray_estimate(result, l->count, v, rare, l->s->level, &e);
         moeg_nodes_scale(scale, &e);
         most = fmax(most, moeg_tolerance_excess(l->s, 1, &e));
@@ -126,7 +129,7 @@ static moeg_status set_ways(const char *function, const moeg_nodes *p, moeg_node
     return status;
 }
 
-/* The temperatures: those asked for, and where rests are all there is, one more to judge them by. */
+/* The temperatures: those asked for, and one more to judge rests by. */
 static moeg_status set_curve(const char *function, const moeg_nodes *p, moeg_mixing mixing, const double *tau,
                              moeg_nodes_sampler *l)
 {
@@ -142,13 +145,15 @@ static moeg_status set_curve(const char *function, const moeg_nodes *p, moeg_mix
     }
     for (size_t t = 0; t < total; t++) {
         grid[t] = t < ntau ? tau[t] : reference;
-        l->unit[t] = l->rests ? grid[t] : moeg_nodes_unit(grid[t]);
+        l->unit[t] = l->rests || t == ntau ? grid[t] : moeg_nodes_unit(grid[t]);
     }
-    l->count = 1 + (l->rests ? 1 : 2) * ntau + (judged ? 1 + total : 0);
+    l->leads = judged && !l->rests && moeg_nodes_may_lead(p, mixing);
+    l->count = 1 + (l->rests ? 1 : 2) * ntau + (judged ? 1 + total : 0) + (l->leads ? 1 : 0);
     const moeg_nodes_hard hard = l->rests ? MOEG_NODES_NO_HARD : p->affine ? MOEG_NODES_INTEGRATED : MOEG_NODES_DRAWN;
     const moeg_status status =
         moeg_nodes_curve_init(function, p, mixing, total, grid, hard, WINDOW, MOEG_FELT, &l->curve);
-    l->curve.with_lead = l->rests;
+    l->curve.with_lead = l->rests || l->leads;
+    l->curve.needs_lead = l->rests;
     l->curve.with_near = judged;
     moeg_release(grid);
     return status;
@@ -168,7 +173,7 @@ static void release(moeg_nodes_sampler *l)
 moeg_status moeg_nodes_sample(const char *function, const moeg_nodes *p, moeg_mixing mixing, size_t ntau,
                               const double *tau, int rests, const moeg_sampling *s, moeg_nodes_result *result)
 {
-    moeg_nodes_sampler l = {.nodes = p, .ntau = ntau, .rests = rests, .s = s};
+    moeg_nodes_sampler l = {.nodes = p, .mixing = mixing, .ntau = ntau, .rests = rests, .s = s};
     moeg_status status = set_ways(function, p, &l);
     if (status == MOEG_OK && !rests && s->method == MOEG_METHOD_AUTO && !moeg_auto_tells(l.strata.count, s))
         status = moeg_fail(MOEG_EINVAL, "%s: too few lines for their error bars", function);

@@ -21,7 +21,7 @@ static moeg_status init_curve(const char *function, const moeg_nodes *p, moeg_mi
 {
     const moeg_nodes_hard hard = first == HARD ? MOEG_NODES_INTEGRATED : MOEG_NODES_NO_HARD;
     const moeg_status status = moeg_nodes_curve_init(function, p, mixing, ntau, tau, hard, window, felt, curve);
-    curve->with_lead = first == LEAD;
+    curve->with_lead = curve->needs_lead = first == LEAD;
     return status;
 }
 

@@ -24,23 +24,24 @@ static moeg_status at_once(const char *function, const moeg_ray_gap *c, const mo
     const size_t ntau = c->ntau;
     moeg_ray_gap all = *c;
     moeg_ray_result result;
-    moeg_status status =
-        moeg_ray_gap_expect_together(function, &all, c->mixing == MOEG_MIX_LOSS && !c->risk->jumps, &result);
+    moeg_status status = moeg_ray_gap_expect_together(function, &all, &result);
     if (status < 0)
         return status;
-    const size_t count = moeg_ray_gap_count(&all);
-    moeg_ray_gap_put(&result, count, 0, 1, s->level, out->want_hard, &out->hard, &status);
+    const size_t count = moeg_ray_gap_count(&all), first = moeg_ray_gap_first(&all);
+    const int errs = c->risk->errs, moves = c->risk->moves;
+    moeg_ray_gap_put(&result, count, 0, errs, 1, s->level, out->want_hard, &out->hard, &status);
     for (size_t t = 0; t < ntau; t++) {
         const double unit = moeg_ray_gap_unit(c, c->tau[t]);
         if (c->tau[t] > 0)
-            moeg_ray_gap_put(&result, count, 1 + t, unit, s->level, out->want_gap, &out->gap[t], &status);
+            moeg_ray_gap_put(&result, count, first + t, moves, unit, s->level, out->want_gap, &out->gap[t], &status);
         else
             out->gap[t] = moeg_ray_zero(result.lines, s->level); /* no line moves it */
-        moeg_ray_gap_put(&result, count, 1 + all.ntau + t, 1, s->level, out->want_soft, &out->soft[t], &status);
+        moeg_ray_gap_put(&result, count, first + all.ntau + t, errs || moves, 1, s->level, out->want_soft,
+                         &out->soft[t], &status);
     }
     for (size_t t = 0; t < ntau; t++)
         for (size_t v = 0; v < ntau; v++) {
-            const double units = moeg_ray_gap_unit(c, c->tau[v]) * result.covariance[(1 + t) * count + 1 + v];
+            const double units = moeg_ray_gap_unit(c, c->tau[v]) * result.covariance[(first + t) * count + first + v];
             out->covariance[t * ntau + v] =
                 moeg_ray_covariance(&out->gap[t], &out->gap[v], moeg_ray_gap_unit(c, c->tau[t]) * units);
         }
@@ -56,7 +57,7 @@ static moeg_status by_parts(const char *function, const moeg_ray_gap *c, const m
     moeg_status status = moeg_ray_gap_expect(function, &part, 0, &at_0);
     if (status < 0)
         return status;
-    moeg_ray_gap_put(&at_0, 1, 0, 1, s->level, out->want_hard, &out->hard, &status);
+    moeg_ray_gap_put(&at_0, 1, 0, 0, 1, s->level, out->want_hard, &out->hard, &status);
     part.with_hard = 0;
     part.ntau = 1;
     for (size_t t = 0; t < c->ntau && status >= 0; t++) {
@@ -67,10 +68,10 @@ static moeg_status by_parts(const char *function, const moeg_ray_gap *c, const m
             status = run;
             break;
         }
-        moeg_ray_gap_put(&one, 1, 0, unit, s->level, out->want_gap, &out->gap[t], &status);
+        moeg_ray_gap_put(&one, 1, 0, 0, unit, s->level, out->want_gap, &out->gap[t], &status);
         one.value[0] = unit * one.value[0] + at_0.value[0];
         one.error[0] = unit * one.error[0] + at_0.error[0];
-        moeg_ray_gap_put(&one, 1, 0, 1, s->level, out->want_soft, &out->soft[t], &status);
+        moeg_ray_gap_put(&one, 1, 0, 0, 1, s->level, out->want_soft, &out->soft[t], &status);
         moeg_ray_result_free(&one);
     }
     moeg_ray_result_free(&at_0);

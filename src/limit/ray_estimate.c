@@ -7,6 +7,10 @@
 #include <float.h>
 #include <math.h>
 
+/* A variance that does not matter beside another, not even if it is as badly known as a handful of lines may leave it.
+ */
+static const double NEGLIGIBLE = 1e-4;
+
 /* Whether lines that were drawn are enough for an error bar. */
 static int is_known(const moeg_ray_result *result, size_t j, double variance, const moeg_estimate *e)
 {
@@ -14,6 +18,28 @@ static int is_known(const moeg_ray_result *result, size_t j, double variance, co
     return result->freedom[j] >= MOEG_ENOUGH_UNITS - 1 && e->contributing >= MOEG_ENOUGH_UNITS &&
            (is_zero || result->seen[j] >= MOEG_ENOUGH_UNITS) && isfinite(variance) &&
            !(variance > 0 && variance < DBL_MIN);
+}
+
+void moeg_ray_judge_rest(const moeg_ray_rest *rest, size_t count, size_t at, moeg_ray_result *result)
+{
+    const int leads = rest->lead < count;
+    const double *freedom = result->freedom, *seen = result->seen;
+    const double lead = leads ? result->covariance[rest->lead * (count + 1)] : 0;
+    const double beyond = result->covariance[rest->reference * (count + 1)] * rest->share;
+    const double all = lead + beyond, part = lead > 0 ? lead / all : 0;
+    double *mine = &result->covariance[at * (count + 1)];
+    *mine = fmax(*mine, all * (rest->scale * rest->scale));
+    if (lead > 0 && beyond <= NEGLIGIBLE * lead) {
+        result->freedom[at] = freedom[rest->lead];
+        result->seen[at] = seen[rest->lead];
+        return;
+    }
+    /* Welch and Satterthwaite. */
+    double inverse = (1 - part) * (1 - part) / freedom[rest->reference];
+    if (leads)
+        inverse += part * part / freedom[rest->lead];
+    result->freedom[at] = rest->known ? 1 / inverse : 0;
+    result->seen[at] = leads ? fmin(seen[rest->lead], seen[rest->reference]) : seen[rest->reference];
 }
 
 void moeg_ray_forget(moeg_estimate *e)

@@ -16,7 +16,7 @@ static const double FIRST = 0.025, WIDEST = 0.5, FARTHEST = 77, FELT = 45;
 
 size_t moeg_ray_gap_count(const moeg_ray_gap *c)
 {
-    const size_t single = (size_t)(c->with_hard != 0) + (c->with_lead != 0) + (c->with_control != 0);
+    const size_t single = moeg_ray_gap_first(c) + (c->with_control != 0);
     return single + (1 + (size_t)(c->with_hard != 0) + (c->with_felt != 0)) * c->ntau;
 }
 
@@ -78,7 +78,7 @@ typedef struct workspace_parts {
 /* Rows of outputs: contrasts, residual, jumps. */
 static size_t output_rows(const moeg_ray_gap *c, const moeg_ray *ray)
 {
-    return (ray->losers + 1 + (c->risk->jumps ? ray->losers : 0)) * c->risk->m;
+    return (ray->losers + 1 + (c->risk->pieces ? ray->losers : 0)) * c->risk->m;
 }
 
 static size_t layout(const moeg_ray_gap *c, const moeg_ray *ray, size_t stride, double *base, workspace_parts *p)
@@ -238,19 +238,19 @@ static void integrate(const moeg_ray_gap *c, const moeg_ray *ray, const moeg_ray
         moeg_kernel_ray_gap(&kernel, p->term, value, error);
 }
 
-/* The gap of one temperature as a value, and, unless it is NULL, the soft risk. */
+/* The gap of one temperature as a value, or its rest. */
 static void evaluate_gap(const moeg_ray_gap *c, const moeg_ray *ray, const moeg_ray_block *block, double tau,
-                         workspace_parts *p, double *gap, double *gap_error)
+                         int rest_alone, workspace_parts *p, double *gap, double *gap_error)
 {
     const size_t stride = block->stride;
     const int small = is_small(c, tau);
     const moeg_ray_crossing *at = &p->at;
     integrate(c, ray, block, tau, small, p, gap, gap_error);
     for (size_t i = 0; i < stride; i++) {
-        if (small && !c->with_lead) {
+        if (small && !rest_alone) {
             gap[i] += at->lead[i];
             gap_error[i] += at->lead_error[i];
-        } else if (!small && c->with_lead) {
+        } else if (!small && rest_alone) {
             const double scale = moeg_ray_gap_unit(c, tau) / tau;
             gap[i] = gap[i] * scale - (at->lead[i] + at->control[i]);
             gap_error[i] = gap_error[i] * scale + at->lead_error[i] + at->control_error[i];
@@ -282,15 +282,16 @@ static void evaluate_felt(const moeg_ray_gap *c, const moeg_ray *ray, const moeg
 }
 
 /* All values of one temperature: the first is its gap. */
-static void evaluate_temperature(const moeg_ray_gap *c, const moeg_ray *ray, const moeg_ray_block *block, double tau,
+static void evaluate_temperature(const moeg_ray_gap *c, const moeg_ray *ray, const moeg_ray_block *block, size_t t,
                                  workspace_parts *p, const double *hard, const double *hard_error, double *gap,
                                  double *error)
 {
     const size_t stride = block->stride, next = c->ntau * stride, size = stride * sizeof *gap;
+    const double tau = c->tau[t];
     memset(gap, 0, size);
     memset(error, 0, size);
     if (tau > 0)
-        evaluate_gap(c, ray, block, tau, p, gap, error);
+        evaluate_gap(c, ray, block, tau, c->with_lead || (c->with_felt && t + 1 == c->ntau), p, gap, error);
     if (c->with_hard) {
         memcpy(gap + next, hard, size);
         memcpy(error + next, hard_error, size);
@@ -324,13 +325,13 @@ void moeg_ray_gap_evaluate(const moeg_ray_gap *c, const moeg_ray *ray, const moe
         evaluate_hard(c, ray, block, &p, values, errors);
         next++;
     }
-    if (c->with_lead) {
+    if (c->with_lead || c->with_felt) {
         memcpy(values + next * stride, p.at.lead, size);
         memcpy(errors + next * stride, p.at.lead_error, size);
         next++;
     }
     for (size_t t = 0; t < c->ntau; t++)
-        evaluate_temperature(c, ray, block, c->tau[t], &p, values, errors, values + (next + t) * stride,
+        evaluate_temperature(c, ray, block, t, &p, values, errors, values + (next + t) * stride,
                              errors + (next + t) * stride);
     if (c->with_control) {
         memcpy(values + (count - 1) * stride, p.at.control, size);

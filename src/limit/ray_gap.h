@@ -5,14 +5,16 @@
 
 #include "limit/ray_risk.h"
 
-/* Which values, in this order: hard (1), lead (1), gaps (ntau), soft risks (ntau), felt (ntau), control (1).
+/* Which values, in this order: hard (1), lead (1; also beside felt), gaps (ntau), soft risks (ntau), felt (ntau),
+ * control (1).
  *
  * As tau -> 0 the gap of a line is tau (lead + control): the control has mean 0, because the two sides of an interface
  * cancel in it. Small temperatures, those that no ray feels farther than 1 from its crossing, have their gap in parts,
  * tau (rest + lead + control), and the value is rest + lead, or, of remainders, rest alone. Of other temperatures it is
  * the gap in units of min(tau, 1), or, of remainders, gap/tau - lead - control. How much of a rest is seen is told by
  * felt, the sum of exp(-lag_j slope_j/tau) of losers that do not tie: few lines meet where three experts nearly tie,
- * and what happens there is as large as the rest of the rest; it is 1 for other temperatures. */
+ * and what happens there is as large as the rest of the rest; it is 1 for other temperatures. With it the last
+ * temperature is a small one, whose gap is its rest alone. */
 typedef struct moeg_ray_gap {
     const moeg_ray_risk *risk;
     moeg_mixing mixing;
@@ -27,6 +29,18 @@ typedef struct moeg_ray_gap {
 } moeg_ray_gap;
 
 size_t moeg_ray_gap_count(const moeg_ray_gap *gap);
+
+/* Which value is the first gap. */
+static inline size_t moeg_ray_gap_first(const moeg_ray_gap *gap)
+{
+    return (size_t)(gap->with_hard != 0) + (size_t)(gap->with_lead || gap->with_felt);
+}
+
+/* Whether there may be a leading term: two experts differ, and of loss mixing m jumps between two cells. */
+static inline int moeg_ray_gap_may_lead(const moeg_ray_gap *gap)
+{
+    return gap->risk->moves && (gap->mixing == MOEG_MIX_OUTPUT || gap->risk->jumps);
+}
 
 /* The largest small temperature. */
 double moeg_ray_gap_small(const moeg_ray_gap *gap);
@@ -47,13 +61,14 @@ double moeg_ray_gap_scale(const moeg_ray_gap *gap, size_t t);
 moeg_status moeg_ray_gap_expect(const char *function, const moeg_ray_gap *c, double width, moeg_ray_result *result);
 
 /* The same of all temperatures of c at once, which is made to draw lines where r > 2: with a control; and, if the value
- * of a small temperature is all rest (remainders, loss mixing where m is continuous), with what is felt and, last, the
- * largest small temperature beside the others, so that ntau is one more. */
-moeg_status moeg_ray_gap_expect_together(const char *function, moeg_ray_gap *c, int all_rest, moeg_ray_result *result);
+ * of a small temperature may be all rest (remainders, and loss mixing, where m may jump at no tie that lines meet),
+ * with what is felt and, last, the largest small temperature beside the others, so that ntau is one more. */
+moeg_status moeg_ray_gap_expect_together(const char *function, moeg_ray_gap *c, moeg_ray_result *result);
 
-/* The estimate of value j, which is in units of `unit`, and, if it is wanted, the worst status so far. */
-void moeg_ray_gap_put(const moeg_ray_result *result, size_t count, size_t j, double unit, double level, int wanted,
-                      moeg_estimate *out, moeg_status *status);
+/* The estimate of value j, which is in units of `unit`; `rare` as of moeg_ray_estimate(). And, if it is wanted, the
+ * worst status so far. */
+void moeg_ray_gap_put(const moeg_ray_result *result, size_t count, size_t j, int rare, double unit, double level,
+                      int wanted, moeg_estimate *out, moeg_status *status);
 
 /* What a block knows of the outputs at its crossings. */
 typedef struct moeg_ray_crossing {

@@ -30,7 +30,7 @@ static products multiply(const moeg_ray_risk *risk, const moeg_ray *ray, size_t 
     products p = {.jump = o->fixed_jump[j], .jump_size = fabs(o->fixed_jump[j])};
     for (size_t l = 0; l < m; l++) {
         const double delta = at->outputs[(j * m + l) * stride + i], r = at->outputs[(losers * m + l) * stride + i];
-        const double jump = risk->jumps ? at->outputs[((losers + 1 + j) * m + l) * stride + i] : 0;
+        const double jump = risk->pieces ? at->outputs[((losers + 1 + j) * m + l) * stride + i] : 0;
         at->tied[l * stride + i] = delta;
         p.square += delta * delta;
         p.residual += delta * r;

@@ -9,14 +9,15 @@ static moeg_status at_once(const char *function, const moeg_ray_gap *c, const mo
 {
     moeg_ray_gap all = *c;
     moeg_ray_result result;
-    moeg_status status = moeg_ray_gap_expect_together(function, &all, 1, &result);
+    moeg_status status = moeg_ray_gap_expect_together(function, &all, &result);
     if (status < 0)
         return status;
     const size_t count = moeg_ray_gap_count(&all);
-    moeg_ray_gap_put(&result, count, 0, 1, s->level, 1, slope, &status);
+    moeg_ray_gap_put(&result, count, 0, moeg_ray_gap_may_lead(c), 1, s->level, 1, slope, &status);
     for (size_t t = 0; t < c->ntau; t++)
-        moeg_ray_gap_put(&result, count, 1 + t, moeg_ray_gap_scale(c, t), s->level, 1, &remainder[t], &status);
-    if (c->mixing == MOEG_MIX_LOSS && !c->risk->jumps) /* where m is continuous there is none */
+        moeg_ray_gap_put(&result, count, 1 + t, c->risk->moves, moeg_ray_gap_scale(c, t), s->level, 1, &remainder[t],
+                         &status);
+    if (!moeg_ray_gap_may_lead(c))
         *slope = moeg_ray_zero(result.lines, s->level);
     moeg_ray_result_free(&result);
     return status;
@@ -36,7 +37,7 @@ static moeg_status by_parts(const char *function, const moeg_ray_gap *c, const m
         const moeg_status run = moeg_ray_gap_expect(function, &part, c->tau[t], &result);
         if (run < 0)
             return run;
-        moeg_ray_gap_put(&result, 2, 1, moeg_ray_gap_scale(c, t), s->level, 1, &remainder[t], &status);
+        moeg_ray_gap_put(&result, 2, 1, 0, moeg_ray_gap_scale(c, t), s->level, 1, &remainder[t], &status);
         moeg_ray_result_free(&result);
     }
     return status;

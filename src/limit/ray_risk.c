@@ -92,7 +92,7 @@ static moeg_status set_cell(const char *function, moeg_ray_risk *risk, size_t k,
     const moeg_ray *ray = &risk->rays.ray[k];
     moeg_ray_outputs *out = &risk->outputs[k];
     const size_t losers = ray->losers, m = risk->m, r = ray->r, size = m * risk->rays.frame.d;
-    const size_t fixed_rows = losers + 1, rows = fixed_rows + (risk->jumps ? losers : 0);
+    const size_t fixed_rows = losers + 1, rows = fixed_rows + (risk->pieces ? losers : 0);
     out->value = moeg_alloc(rows, m * sizeof *out->value);
     out->weight = moeg_alloc(rows, m * r * sizeof *out->weight);
     out->along = moeg_alloc(rows, m * sizeof *out->along);
@@ -108,7 +108,7 @@ static moeg_status set_cell(const char *function, moeg_ray_risk *risk, size_t k,
         for (size_t l = 0; l < size; l++)
             rest[i * size + l] = a->rest[l] - b->rest[l];
     }
-    for (size_t i = 0; risk->jumps && i < losers; i++) {
+    for (size_t i = 0; risk->pieces && i < losers; i++) {
         const image *piece = &pieces[i < k ? i : i + 1];
         set_row(ray, m, fixed_rows + i, piece, &pieces[k], out);
         for (size_t l = 0; l < size; l++)
@@ -126,6 +126,26 @@ static const char *refuse(const moeg_moe *moe)
         if (!moeg_expert_is_affine(moeg_moe_expert(moe, k)))
             return "an expert is neither constant nor affine";
     return NULL;
+}
+
+/* Whether image i of a block is not image j. */
+static int differ(const image *images, size_t i, size_t j, size_t size)
+{
+    for (size_t l = 0; l < size; l++)
+        if (images[i].value[l] != images[j].value[l])
+            return 1;
+    return 0;
+}
+
+/* What differs, of the images of K experts and K pieces. */
+static void compare_images(const image *images, size_t size, moeg_ray_risk *risk)
+{
+    const size_t K = risk->rays.cells;
+    for (size_t k = 0; k < K; k++) {
+        risk->moves = risk->moves || differ(images, k, 0, size);
+        risk->jumps = risk->jumps || differ(images, K + k, K, size);
+        risk->errs = risk->errs || differ(images, k, K + k, size);
+    }
 }
 
 /* The outputs of all cells, with the teacher's piece in each. */
@@ -147,6 +167,8 @@ static moeg_status set_outputs(const char *function, const moeg_moe *moe, const 
         for (size_t k = 0; k < K; k++)
             expert_image(frame, moeg_ray_teacher_piece(teacher, frame->logits[0].expert[k]), form, &images[K + k]);
     }
+    if (status == MOEG_OK)
+        compare_images(images, m * (1 + frame->r + d), risk);
     for (size_t k = 0; k < K && status == MOEG_OK; k++)
         status = set_cell(function, risk, k, images, images + K, rest);
     free_images(images);
@@ -160,7 +182,7 @@ moeg_status moeg_ray_risk_init(const char *function, const moeg_moe *moe, const 
 {
     *risk = (moeg_ray_risk){.noise = moeg_teacher_noise(teacher),
                             .m = moeg_moe_outputs(moe),
-                            .jumps = moeg_teacher_expert(teacher) == NULL};
+                            .pieces = moeg_teacher_expert(teacher) == NULL};
     *refusal = refuse(moe);
     moeg_status status = MOEG_OK;
     if (*refusal == NULL)

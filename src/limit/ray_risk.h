@@ -29,7 +29,8 @@ typedef struct moeg_ray_risk {
     moeg_rays rays;
     double noise; /* of the teacher, in both risks */
     size_t m, constants;
-    int jumps;                 /* the teacher is in pieces */
+    int pieces;                /* the teacher has one for each cell */
+    int jumps, moves, errs;    /* two pieces differ, two experts do, a piece does from its cell's expert */
     moeg_ray_outputs *outputs; /* (cells) */
 } moeg_ray_risk;
 

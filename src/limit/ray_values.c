@@ -44,25 +44,30 @@ static int is_felt(const moeg_ray_gap *c, const moeg_ray_result *result, size_t 
     return c->tau[t] == 0 || result->seen[at + t] >= MOEG_ENOUGH_UNITS;
 }
 
-/* Where they are not, the variance is at least that of the last temperature, scaled; unknown if that is not felt. */
-static void correct_rests(const moeg_ray_gap *c, size_t first, size_t at, moeg_ray_result *result)
+/* Where they are not, it is judged by the last temperature, of gaps beside the leading term. */
+static void correct_rests(const moeg_ray_gap *c, moeg_ray_result *result)
 {
-    const size_t count = moeg_ray_gap_count(c), last = c->ntau - 1, reference = first + last;
-    const int known = is_felt(c, result, at, last);
-    for (size_t t = 0; t < c->ntau; t++) {
-        if (is_felt(c, result, at, t))
+    const size_t count = moeg_ray_gap_count(c), last = c->ntau - 1, first = moeg_ray_gap_first(c);
+    const size_t felt = first + (c->with_hard ? 2 : 1) * c->ntau;
+    const int leads = !c->with_lead && moeg_ray_gap_may_lead(c);
+    moeg_ray_rest rest = {
+        .lead = leads ? first - 1 : count,
+        .reference = first + last,
+        .known = is_felt(c, result, felt, last),
+        .scale = 1,
+    };
+    for (size_t t = 0; t < last; t++) {
+        if (is_felt(c, result, felt, t))
             continue;
-        double *variance = &result->covariance[(first + t) * (count + 1)];
-        *variance = fmax(*variance, result->covariance[reference * (count + 1)] * (c->tau[t] / c->tau[last]));
-        result->freedom[first + t] = known ? result->freedom[reference] : 0;
-        result->seen[first + t] = result->seen[reference];
+        rest.share = c->tau[t] / c->tau[last];
+        moeg_ray_judge_rest(&rest, count, first + t, result);
     }
 }
 
-void moeg_ray_gap_put(const moeg_ray_result *result, size_t count, size_t j, double unit, double level, int wanted,
-                      moeg_estimate *out, moeg_status *status)
+void moeg_ray_gap_put(const moeg_ray_result *result, size_t count, size_t j, int rare, double unit, double level,
+                      int wanted, moeg_estimate *out, moeg_status *status)
 {
-    const moeg_status one = moeg_ray_estimate(result, count, j, 0, level, out);
+    const moeg_status one = moeg_ray_estimate(result, count, j, rare, level, out);
     out->value *= unit;
     out->std_error *= unit;
     out->quad_error *= unit;
@@ -79,33 +84,33 @@ double moeg_ray_gap_scale(const moeg_ray_gap *c, size_t t)
 /* What lines drawn at random say, less their control. */
 static void correct(const moeg_ray_gap *c, moeg_ray_result *result)
 {
-    const size_t first = (size_t)(c->with_hard != 0) + (c->with_lead != 0);
     use_control(moeg_ray_gap_count(c), result);
     if (c->with_felt)
-        correct_rests(c, first, first + (c->with_hard ? 2 : 1) * c->ntau, result);
+        correct_rests(c, result);
 }
 
-static double excess_of(const moeg_ray_gap *c, const moeg_ray_result *result, size_t j, double unit)
+static double excess_of(const moeg_ray_gap *c, const moeg_ray_result *result, size_t j, int rare, double unit)
 {
     moeg_estimate e;
     moeg_status status = MOEG_OK;
-    moeg_ray_gap_put(result, moeg_ray_gap_count(c), j, unit, c->s->level, 0, &e, &status);
+    moeg_ray_gap_put(result, moeg_ray_gap_count(c), j, rare, unit, c->s->level, 0, &e, &status);
     return moeg_tolerance_excess(c->s, 1, &e);
 }
 
 static double excess(const void *self, moeg_ray_result *result)
 {
     const moeg_ray_gap *c = self;
-    const size_t first = (size_t)(c->with_hard != 0) + (c->with_lead != 0), ntau = c->ntau - (c->with_felt ? 1 : 0);
+    const size_t first = moeg_ray_gap_first(c), ntau = c->ntau - (c->with_felt ? 1 : 0);
+    const moeg_ray_risk *risk = c->risk;
     double most = 0;
     correct(c, result);
     if (c->want_hard || c->want_lead)
-        most = excess_of(c, result, 0, 1);
+        most = excess_of(c, result, 0, c->want_lead ? moeg_ray_gap_may_lead(c) : risk->errs, 1);
     for (size_t t = 0; t < ntau; t++) {
         if (c->want_gap && c->tau[t] > 0)
-            most = fmax(most, excess_of(c, result, first + t, moeg_ray_gap_scale(c, t)));
+            most = fmax(most, excess_of(c, result, first + t, risk->moves, moeg_ray_gap_scale(c, t)));
         if (c->want_soft)
-            most = fmax(most, excess_of(c, result, first + c->ntau + t, 1));
+            most = fmax(most, excess_of(c, result, first + c->ntau + t, risk->errs || risk->moves, 1));
     }
     return most;
 }
@@ -129,7 +134,7 @@ moeg_status moeg_ray_gap_expect(const char *function, const moeg_ray_gap *c, dou
         .evaluate = evaluate,
         .self = c,
         .excess = excess,
-        .aim = c->with_hard ? 1 : 0,
+        .aim = c->with_lead ? 0 : moeg_ray_gap_first(c),
         .aims = c->ntau + (c->with_lead ? 1 : 0),
         .width = width,
     };
@@ -140,7 +145,7 @@ moeg_status moeg_ray_gap_expect(const char *function, const moeg_ray_gap *c, dou
 }
 
 /* For moeg_ray_gap_expect_together(): returns the new grid, or NULL. */
-static double *extend(moeg_ray_gap *c, int all_rest)
+static double *extend(moeg_ray_gap *c)
 {
     double *tau = moeg_alloc(c->ntau + 1, sizeof *tau);
     if (tau == NULL)
@@ -152,16 +157,16 @@ static double *extend(moeg_ray_gap *c, int all_rest)
     }
     tau[c->ntau] = moeg_ray_gap_small(c);
     c->with_control = c->risk->rays.r > 2;
-    c->with_felt = all_rest && c->risk->rays.r > 2 && small;
+    c->with_felt = (c->with_lead || c->mixing == MOEG_MIX_LOSS) && c->risk->rays.r > 2 && small;
     c->ntau += c->with_felt ? 1 : 0;
     c->tau = tau;
     return tau;
 }
 
-moeg_status moeg_ray_gap_expect_together(const char *function, moeg_ray_gap *c, int all_rest, moeg_ray_result *result)
+moeg_status moeg_ray_gap_expect_together(const char *function, moeg_ray_gap *c, moeg_ray_result *result)
 {
     const double *tau = c->tau;
-    double *grid = extend(c, all_rest);
+    double *grid = extend(c);
     if (grid == NULL)
         return moeg_fail_memory(function);
     const moeg_status status = moeg_ray_gap_expect(function, c, 0, result);
