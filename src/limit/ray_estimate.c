@@ -9,7 +9,7 @@
 
 /* A variance that does not matter beside another, not even if it is as badly known as a handful of lines may leave it.
  */
-static const double NEGLIGIBLE = 1e-4;
+static const double NEGLIGIBLE = 1e-2;
 
 /* Whether lines that were drawn are enough for an error bar. */
 static int is_known(const moeg_ray_result *result, size_t j, double variance, const moeg_estimate *e)
