@@ -28,7 +28,7 @@ typedef struct moeg_estimate {
     double quad_error;     /**< Bound estimate of the quadrature error; 0 where nothing is discretised. */
     uint64_t n;            /**< Units. */
     uint64_t contributing; /**< Units that felt the event: see the quantity's own comment. Of lines that were drawn,
-                                those whose value is not 0; all, where 0 is certain. */
+                                those whose value is not 0; all, where it is proven to be 0 on each. */
     moeg_method method;    /**< What was used; never AUTO. */
 } moeg_estimate;
 

@@ -69,7 +69,7 @@ MOEG_EXPORT moeg_status moeg_leading_term(const moeg_moe *moe, const moeg_teache
  * where they cross: any gate, experts of any kind, any teacher but one known by rows or behind a router that is not
  * affine. std_error is that over lines, or 0 where everything varies in one or two dimensions. Exactly 0, with no
  * error: loss mixing of gates that sum to 1 and an m that jumps at none of the interfaces, which is decided as for
- * moeg_risk_curve().
+ * moeg_risk_curve(); another 0 that all lines drawn agree on has no error bar.
  * @param s      method AUTO or LINE
  * @param slope  value untouched on error
  * @return #MOEG_OK; #MOEG_EUNABLE (too few lines for an error bar); #MOEG_ECANCELED (written, over the lines done);

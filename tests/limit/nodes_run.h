@@ -12,6 +12,17 @@ static inline moeg_sampling lines_of(uint64_t n)
     return s;
 }
 
+/* 0 on each of n lines, whatever the line. */
+static inline void assert_zero(const moeg_estimate *e, uint64_t n)
+{
+    assert_true(e->value == 0 && e->lo == 0 && e->hi == 0 && e->std_error == 0 && e->n == n && e->contributing == n);
+}
+
+static inline void assert_unknown(const moeg_estimate *e)
+{
+    assert_true(isinf(e->std_error) && e->lo == -INFINITY && e->hi == INFINITY);
+}
+
 static inline moeg_status nodes_curve(const struct problem *p, moeg_mixing mixing, size_t ntau, const double *tau,
                                       const moeg_sampling *s, moeg_estimate *hard, moeg_estimate *soft,
                                       moeg_estimate *gap, double *covariance)

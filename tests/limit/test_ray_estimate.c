@@ -108,6 +108,42 @@ static void variances_that_overflow_are_unknown(void **state)
     assert_unknown(v, 1, 1000);
 }
 
+/* Three values: a gap over tau, its leading term, and the rest at a temperature ten times as large. */
+static void judge(int leads, double lead, double reference, int known, double *variance, double *freedom, double *seen)
+{
+    double covariance[9] = {1, 7, 7, 7, lead, 7, 7, 7, reference}, freedoms[3] = {500, 100, 50},
+           sizes[3] = {99, 60, 40};
+    moeg_ray_result result = {.covariance = covariance, .freedom = freedoms, .seen = sizes};
+    const moeg_ray_rest rest = {.lead = leads ? 1 : 3, .reference = 2, .known = known, .share = 0.1, .scale = 1.5};
+    sizes[1] = lead > 0 ? 60 : 0;
+    moeg_ray_judge_rest(&rest, 3, 0, &result);
+    assert_true(covariance[1] == 7 && covariance[4] == lead && covariance[8] == reference);
+    *variance = covariance[0];
+    *freedom = freedoms[0];
+    *seen = sizes[0];
+}
+
+static void rests_are_judged_beside_leading_terms(void **state)
+{
+    (void)state;
+    double variance, freedom, seen;
+    judge(0, 5, 40, 1, &variance, &freedom, &seen); /* there is none */
+    assert_relative(variance, 2.25 * 4, 1e-15);
+    assert_true(freedom == 50 && seen == 40);
+    judge(1, 12, 40, 1, &variance, &freedom, &seen);
+    assert_relative(variance, 2.25 * 16, 1e-15);
+    assert_relative(freedom, 1 / (0.75 * 0.75 / 100 + 0.25 * 0.25 / 50), 1e-15);
+    assert_near(seen, 40, 0);
+    judge(1, 12, 40, 0, &variance, &freedom, &seen);
+    assert_near(freedom, 0, 0);
+    judge(1, 12, 0.01, 0, &variance, &freedom, &seen); /* too little to matter */
+    assert_true(freedom == 100 && seen == 60);
+    judge(1, 0, 40, 1, &variance, &freedom, &seen); /* on no line that was drawn */
+    assert_true(freedom == 50 && seen == 0);
+    judge(1, 0, 1e-3, 1, &variance, &freedom, &seen); /* never less than its own */
+    assert_true(variance == 1 && seen == 0);
+}
+
 /* One line is no sample. */
 static void one_line_is_exact(void **state)
 {
@@ -155,6 +191,7 @@ int main(void)
         cmocka_unit_test(zero_is_certain_unless_lines_may_miss_it),
         cmocka_unit_test(variances_that_underflow_are_unknown),
         cmocka_unit_test(variances_that_overflow_are_unknown),
+        cmocka_unit_test(rests_are_judged_beside_leading_terms),
         cmocka_unit_test(one_line_is_exact),
         cmocka_unit_test(no_value_has_no_error_bar),
         cmocka_unit_test(what_is_wrong_is_said_once),
