@@ -23,8 +23,8 @@ typedef struct search {
     const moeg_nodes_curve *curve;
     const moeg_nodes *nodes;
     moeg_nodes_kinks *found;
-    double tau;
-    size_t ties, room; /* room for kinks */
+    double tau, flattest, steepest; /* the least and the largest slope of an interface, or 0 */
+    size_t ties, room;              /* room for kinks */
     tie *tie;
     double *logits; /* (K + pieces) scratch */
 } search;
@@ -95,15 +95,17 @@ static void add_tie(search *q, size_t of, size_t at, size_t i, size_t j)
 static void find_ties(search *q)
 {
     const moeg_nodes *p = q->nodes;
-    double tilt = 0;
     q->ties = 0;
+    q->flattest = q->steepest = 0;
     for (size_t of = 0, at = 0; of < p->frame.routers; at += logits_of(p, of++)->K)
         for (size_t i = 0; i < logits_of(p, of)->K; i++)
             for (size_t j = i + 1; j < logits_of(p, of)->K; j++)
                 add_tie(q, of, at, i, j);
-    for (size_t i = 0; i < q->ties; i++)
-        tilt = fmax(tilt, fabs(q->tie[i].slope));
-    q->found->widest = fmin(WIDEST, 1 / tilt);
+    for (size_t i = 0; i < q->ties; i++) {
+        q->flattest = fmin(q->flattest, q->tie[i].slope);
+        q->steepest = fmax(q->steepest, q->tie[i].slope);
+    }
+    q->found->widest = fmin(WIDEST, 1 / fmax(fabs(q->flattest), fabs(q->steepest)));
 }
 
 /* The logits of a router at (t, y); returns what may be rounding of their differences. */
@@ -195,15 +197,11 @@ static void merge_kinks(search *q)
     q->found->count = kept;
 }
 
-/* How fast, beside y, interfaces part that meet. What is felt at those of the teacher is how far the router's are. */
+/* How fast, beside y, interfaces part that meet. What is felt at those of the teacher is how far the router's are, and
+ * another of his may lead away from there. */
 static double bend_of(const search *q, const tie *a, const tie *b)
 {
-    double bend = fabs(a->slope - b->slope);
-    for (size_t i = 0; i < q->ties && q->tie[i].of == 0; i++) {
-        const double slope = q->tie[i].slope;
-        bend = fmax(bend, fmax(a->of == 1 ? fabs(a->slope - slope) : 0, b->of == 1 ? fabs(b->slope - slope) : 0));
-    }
-    return bend;
+    return b->of == 0 ? fabs(a->slope - b->slope) : q->steepest - q->flattest;
 }
 
 static moeg_status find_kinks(const char *function, search *q)

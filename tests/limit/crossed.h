@@ -40,6 +40,23 @@ static inline void set_teacher(struct crossed *c, enum jumps way, uint64_t seed)
     }
 }
 
+/* In pieces by rows V and e; gives the experts back. */
+static inline moeg_teacher *hard_teacher(size_t pieces, const double *V, const double *e, size_t winners,
+                                         moeg_expert **experts)
+{
+    moeg_router *router;
+    moeg_moe *moe;
+    moeg_teacher *teacher;
+    assert_ok(moeg_router_affine_create(&router, pieces, 2, V, e));
+    assert_ok(moeg_moe_create(&moe, router, moeg_gate_subset(winners), experts));
+    assert_ok(moeg_teacher_moe_create(&teacher, moe, 0));
+    moeg_moe_free(moe);
+    moeg_router_free(router);
+    for (size_t k = 0; k < pieces; k++)
+        moeg_expert_free(experts[k]);
+    return teacher;
+}
+
 static inline void make(struct crossed *c, enum jumps way, uint64_t seed)
 {
     struct problem *p = &c->p;
@@ -51,8 +68,6 @@ static inline void make(struct crossed *c, enum jumps way, uint64_t seed)
     moeg_teacher_free(p->teacher);
     set_teacher(c, way, seed);
     moeg_expert *experts[MOST_PIECES];
-    moeg_router *router;
-    moeg_moe *moe;
     for (size_t k = 0; k < c->pieces; k++) {
         const double A[2] = {0, 0}, value = 2 * problem_number(seed, 620 + k);
         assert_ok(moeg_expert_affine_create(&experts[k], 2, 1, A, &value));
@@ -63,13 +78,7 @@ static inline void make(struct crossed *c, enum jumps way, uint64_t seed)
         set_logits(c, k, p->W + 2 * k, p->b[k]);
         c->out[k] = p->c[k][0];
     }
-    assert_ok(moeg_router_affine_create(&router, c->pieces, 2, c->V, c->e));
-    assert_ok(moeg_moe_create(&moe, router, moeg_gate_subset(c->winners), experts));
-    assert_ok(moeg_teacher_moe_create(&p->teacher, moe, 0));
-    moeg_moe_free(moe);
-    moeg_router_free(router);
-    for (size_t k = 0; k < c->pieces; k++)
-        moeg_expert_free(experts[k]);
+    p->teacher = hard_teacher(c->pieces, c->V, c->e, c->winners, experts);
 }
 
 /* The same with another gate. */

@@ -251,11 +251,46 @@ static void gaps_and_hard_risks_are_their_definitions(void **state)
     }
 }
 
+/* A corner of the teacher's 2 tau from a tie, where two of his interfaces are nearly along it and the third leads away:
+ * piece 0 where u + |v|/100 < 2 tau, and 1 or 2 by the sign of v. What is felt there is as narrow as along the third.
+ */
+static void corners_beside_a_tie_are_felt(void **state)
+{
+    (void)state;
+    const double tau = 0.01, off = 2 * tau, V[6] = {0, 0, 1, 0.01, 1, -0.01}, e[3] = {off, 0, 0}, A[2] = {0, 0};
+    const double means[3] = {0.7, -1.1, 0.4}, winners[2] = {1.3, -0.6};
+    struct problem p = {.K = 2, .d = 2, .m = 1, .pieces = 1, .W = {1, 0, -1, 0}, .covariance = {1, 0, 0, 1}};
+    moeg_expert *experts[3];
+    p.c[0][0] = winners[0];
+    p.c[1][0] = winners[1];
+    problem_build(&p);
+    moeg_teacher_free(p.teacher);
+    for (size_t k = 0; k < 3; k++)
+        assert_ok(moeg_expert_affine_create(&experts[k], 2, 1, A, &means[k]));
+    p.teacher = hard_teacher(3, V, e, 1, experts);
+    real end[200], node[RULE], weight[RULE], sum = 0;
+    set_rule(node, weight);
+    const size_t ends = grade(2, (real[]){0, off}, 1e-3L, end);
+    for (size_t i = 0; i + 1 < ends; i++)
+        for (size_t k = 0; k < RULE; k++) {
+            const real half = (end[i + 1] - end[i]) / 2, u = end[i] + half * (1 + node[k]);
+            const real inside = u < off ? erfl((off - u) / 0.01L / sqrtl(2)) : 0;
+            const real m = inside * means[0] + (1 - inside) * ((real)means[1] + means[2]) / 2;
+            const real h = winners[u < 0], moved = (winners[u > 0] - h) / (1 + expl(2 * fabsl(u) / tau));
+            sum += weight[k] * half * expl(-u * u / 2) / sqrtl(2 * acosl(-1)) * moved * (moved + 2 * (h - m));
+        }
+    const struct answer a = nodes_answer(&p, MOEG_MIX_OUTPUT, tau);
+    assert_near(a.gap.value, (double)sum, a.gap.quad_error);
+    assert_true(a.gap.quad_error <= 1e-13 * tau);
+    problem_free(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slopes_are_the_closed_form),
         cmocka_unit_test(gaps_and_hard_risks_are_their_definitions),
+        cmocka_unit_test(corners_beside_a_tie_are_felt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
