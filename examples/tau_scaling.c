@@ -84,6 +84,7 @@ static void print_table(const scaling *c, FILE *out)
     static const char *const names[] = {"tau",   "gap (quadrature)", "leading term", "gap/leading",
                                         "bound", "gap (sampled)",    "std. error",   "rows in 45 tau"};
     table *t = table_create(sizeof names / sizeof *names, names);
+    int any_few = 0, any_left_out = 0;
     for (size_t i = 0; i < c->n; i++) {
         table_number(t, c->tau[i]);
         known_text(t, c, i, "%.9g", c->line[i].value);
@@ -91,17 +92,21 @@ static void print_table(const scaling *c, FILE *out)
         known_text(t, c, i, "%.9f", c->line[i].value / c->leading[i]);
         table_number(t, c->bound[i]);
         table_number(t, c->sampled[i].value);
-        if (scaling_is_sampled(c, i))
+        const int known = scaling_is_sampled(c, i), left_out = !known && isfinite(c->sampled[i].std_error);
+        any_left_out |= left_out;
+        any_few |= !known && !left_out;
+        if (known)
             table_number(t, c->sampled[i].std_error);
         else
-            table_text(t, isfinite(c->sampled[i].std_error) ? "below e^-45" : "too few rows");
+            table_text(t, left_out ? "below e^-45" : "too few rows");
         table_text(t, "%llu", (unsigned long long)c->sampled[i].contributing);
     }
     table_print(t, out);
     table_free(t);
-    fputs("too few rows: fewer than 30, or such as add no more to the gap than 30 equal ones; below e^-45: what rows\n"
-          "beyond 45 tau would add, which are left out, is no small part of the gap\n",
-          out);
+    if (any_few)
+        fputs("too few rows: fewer than 30, or such as add no more to the gap than 30 equal ones\n", out);
+    if (any_left_out)
+        fputs("below e^-45: what rows beyond 45 tau would add, which are left out, is no small part of the gap\n", out);
 }
 
 static void write_csv(const scaling *c, const setting *o)

@@ -15,6 +15,9 @@ static void refuse(const char *name, const char *expected, const char *text)
     die("--%s: expected %s, got \"%s\"", name, expected, text);
 }
 
+/* What parse_count() takes at most. */
+#define MOST_COUNT " and at most 18446744073709551615 (2^53 if not in digits alone)"
+
 /* An unsigned number with nothing but digits. */
 static int parse_digits(const char *text, uint64_t *value)
 {
@@ -101,11 +104,11 @@ static void set_option(const option_spec *option, const char *text)
         break;
     case OPTION_COUNT:
         if (!parse_count(text, 1, option->value))
-            refuse(option->name, "a whole number, at least 1", text);
+            refuse(option->name, "a whole number, at least 1" MOST_COUNT, text);
         break;
     case OPTION_EXPERTS:
         if (!parse_count(text, 2, option->value))
-            refuse(option->name, "a whole number, at least 2", text);
+            refuse(option->name, "a whole number, at least 2" MOST_COUNT, text);
         break;
     case OPTION_SHARE:
         if (moeg_parse_double(text, &share) != MOEG_OK || !(share > 0 && share < 1))

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_COLUMNS = 10 };
+enum { MOST_COLUMNS = 9 };
 
 static void allocate_columns(size_t rows, double **column)
 {
@@ -38,15 +38,14 @@ static void send_gaps(plot *p, const cooling *c)
         column[0][i] = c->tau[i];
         column[1][i] = gap < 0 && known ? -gap : NAN;
         column[2][i] = gap > 0 && known ? gap : NAN;
-        column[3][i] = gap != 0 ? fabs(gap) : NAN;
-        column[4][i] = fabs(gap) > two ? fabs(gap) - two : 1e-300;
-        column[5][i] = fabs(gap) + two;
-        column[6][i] = c->moment[i] * scale;
-        column[7][i] = c->bounded != NULL ? c->bounded[i] * scale : NAN;
-        column[8][i] = gap < 0 && !known ? -gap : NAN;
-        column[9][i] = gap > 0 && !known ? gap : NAN;
+        column[3][i] = fabs(gap) > two ? fabs(gap) - two : 1e-300;
+        column[4][i] = fabs(gap) + two;
+        column[5][i] = c->moment[i] * scale;
+        column[6][i] = c->bounded != NULL ? c->bounded[i] * scale : NAN;
+        column[7][i] = gap < 0 && !known ? -gap : NAN;
+        column[8][i] = gap > 0 && !known ? gap : NAN;
     }
-    plot_data(p, "gap", c->ntau, 10, (const double *const *)column);
+    plot_data(p, "gap", c->ntau, MOST_COLUMNS, (const double *const *)column);
     free_columns(column);
 }
 
@@ -97,16 +96,17 @@ static void draw_gaps(plot *p, const cooling *c)
                 "set arrow 1 from first %g, graph 0 to first %g, graph 1 nohead ls 5\n"
                 "set label 1 'τ* = %.3g' at first %g, graph 0.06 right offset -0.6,0 tc rgb '#2a8f6a'\n",
                 c->tau[safe - 1], c->tau[safe - 1], c->tau[safe - 1], c->tau[safe - 1]);
-    fprintf(p->gnuplot, "plot $gap u 1:7 w l ls 3 t 'certificate from margins and outputs', ");
+    fprintf(p->gnuplot, "plot $gap u 1:6 w l ls 3 t 'certificate from margins and outputs', ");
     if (c->bounded != NULL && c->bounded[0] * scale < high)
-        fprintf(p->gnuplot, "$gap u 1:8 w l ls 2 t 'certificate 4B(B+M)μCτ', ");
+        fprintf(p->gnuplot, "$gap u 1:7 w l ls 2 t 'certificate 4B(B+M)μCτ', ");
     if (!perfect)
         fprintf(p->gnuplot, "%g w l ls 5 dt 3 t '1 %% of L_0', ", 100 * SAFE_SHARE);
-    fprintf(p->gnuplot, "$gap u 1:4:5:6 w yerr lc rgb '#8fb3dc' lw 1.4 pt -1 notitle, "
+    fprintf(p->gnuplot, "$gap u 1:2:4:5 w yerr lc rgb '#8fb3dc' lw 1.4 pt -1 notitle, "
+                        "$gap u 1:3:4:5 w yerr lc rgb '#efc48c' lw 1.4 pt -1 notitle, "
                         "$gap u 1:2 w p ls 1 pt 11 ps 0.9 t 'gap < 0, ± 2 std. errors', "
                         "$gap u 1:3 w p ls 4 pt 9 ps 0.9 t 'gap > 0, ± 2 std. errors', "
-                        "$gap u 1:9 w p ls 1 pt 10 ps 0.9 lw 1.2 t 'gap < 0, error bar unknown', "
-                        "$gap u 1:10 w p ls 4 pt 8 ps 0.9 lw 1.2 t 'gap > 0, error bar unknown'\nunset "
+                        "$gap u 1:8 w p ls 1 pt 10 ps 0.9 lw 1.2 t 'gap < 0, error bar unknown', "
+                        "$gap u 1:9 w p ls 4 pt 8 ps 0.9 lw 1.2 t 'gap > 0, error bar unknown'\nunset "
                         "arrow 1\nunset label 1\n");
 }
 

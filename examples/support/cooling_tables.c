@@ -141,9 +141,9 @@ static void print_doubt(const cooling *c, size_t safe, FILE *out)
 {
     for (size_t t = 0; t < safe && !cooling_is_perfect(c); t++)
         if (!(fabs(c->gap[t].value) + 2 * c->gap[t].std_error <= SAFE_SHARE * c->hard.value)) {
-            fprintf(out,
-                    "The rows do not show that of the population: at tau = %.6g |gap| + 2 std. errors is above 1 %%.\n",
-                    c->tau[t]);
+            fprintf(out, "The rows do not show that of the population: at tau = %.6g %s.\n", c->tau[t],
+                    isfinite(c->gap[t].std_error) ? "|gap| + 2 std. errors is above 1 %"
+                                                  : "too few rows feel it for an error bar");
             return;
         }
 }

@@ -158,7 +158,7 @@ void progress_end(progress *p, moeg_sampling *s);
 /* Claims of theory, each checked and printed as it comes. */
 typedef struct verdict {
     FILE *out;
-    size_t checks, failures;
+    size_t checks, failures, untested;
     char failed[1024];
 } verdict;
 

@@ -51,6 +51,15 @@ void routed_free(routed *r);
  * moeg_bound_margin_condition(). */
 moeg_status routed_condition(const routed *r, moeg_margin_condition *condition);
 
+/* The first of w, w/2, ... at which the mass of each pair of experts is its slope times w, to small_term^2/6 of that or
+ * of the slope of all. For s ~ N(m, sigma^2) that is where m w/sigma^2 <= small_term, as the density of s changes by
+ * e^(m w/sigma^2) and its odd part cancels: to what the next term is where others tie too, or of a gap. 0: nowhere. */
+double routed_straight(const routed *r, double w, double slope, double small_term);
+
+/* Whether w is, to rounding, the constant difference of the logits of two experts: their mass jumps there, and which
+ * rows are within w is rounding. */
+void routed_jumps(const routed *r, size_t n, const double *w, int *jump);
+
 /* A curve over x (tau or w), by both methods. What is not known has a reason instead. */
 typedef struct routed_curve {
     const char *name, *variable; /* of what is measured: gap or mass; of x: tau or w */
@@ -63,6 +72,7 @@ typedef struct routed_curve {
     int power;                     /* of x as x -> 0 */
     moeg_estimate constant;        /* of the leading term, 99.9 %, on other lines; of value NaN: not known */
     double *bound;                 /* (n) infinite: none is known */
+    int *jump;                     /* (n) as of routed_jumps(); NULL: none */
     const char *bound_name;
     double small; /* below this x the leading term is near; 0: not known */
     char no_lines[256], no_constant[256], no_bound[256];
@@ -80,6 +90,9 @@ void routed_curve_free(routed_curve *c);
  * or quadrature. */
 int routed_is_drawn(const routed_curve *c);
 const char *routed_source(const routed_curve *c);
+
+/* What the next term may bend below `small`, relative to the leading one. */
+#define ROUTED_SMALL_TERM 0.01
 
 /* Whether an estimate is a fair judge of theory, or at least has an error bar. */
 int routed_tells(const moeg_estimate *e);

@@ -103,7 +103,7 @@ static void bound_gaps(routed_curve *c, const routed *r, const moeg_moe *moe, co
                  moeg_last_error());
         return;
     }
-    c->small = 1e-3 / condition.C;
+    c->small = routed_straight(r, fmin(1e-3 / condition.C, c->x[c->n - 1]), 0, ROUTED_SMALL_TERM);
     c->bound_name = largest > 0 ? "certified bound" : "bound from sampled moments";
     if (largest > 0)
         require(moeg_bound_bounded(&condition, moeg_gate_softmax(), MOEG_MIX_OUTPUT, r->rows.K, &limits, c->n, c->x,
@@ -135,6 +135,7 @@ void routed_curve_free(routed_curve *c)
     free(c->sampled);
     free(c->covariance);
     free(c->bound);
+    free(c->jump);
 }
 
 int routed_is_drawn(const routed_curve *c)
@@ -217,13 +218,27 @@ routed_curve routed_gap(const routed *r, const char *experts, grid tau, const mo
     return c;
 }
 
+/* The pairwise bound, where rounding is all that decides, and how far the leading term reaches. */
+static void bound_masses(routed_curve *c, const routed *r)
+{
+    double slope;
+    c->bound_name = "pairwise bound";
+    c->jump = allocate(c->n, sizeof *c->jump);
+    routed_jumps(r, c->n, c->x, c->jump);
+    if (moeg_boundary_pairwise(r->router, r->law, c->n, c->x, c->bound, &slope) != MOEG_OK) {
+        snprintf(c->no_bound, sizeof c->no_bound, "%s", moeg_last_error());
+        return;
+    }
+    c->small = routed_straight(r, fmin(1e-3 / slope, c->x[c->n - 1]),
+                               c->power == 1 && c->constant.value > 0 ? c->constant.value : 0, ROUTED_SMALL_TERM);
+}
+
 routed_curve routed_mass(const routed *r, moeg_gap gap, int power, grid w, const moeg_sampling *asked)
 {
     routed_curve c = curve_create("mass", "w", "rows in w", power, w);
     moeg_estimate *line = allocate(c.n, sizeof *line), constant;
     moeg_sampling s = *asked;
     progress bar;
-    double slope;
     if (gap.upper > 1)
         snprintf(c.what, sizeof c.what, "gap of ranks %zu and %zu", gap.upper, gap.lower);
     else
@@ -237,16 +252,12 @@ routed_curve routed_mass(const routed *r, moeg_gap gap, int power, grid w, const
     progress_begin(&bar, "sampling", &s);
     require(moeg_boundary_gap_mass(r->router, gap, r->law, c.n, c.x, &s, c.sampled));
     progress_end(&bar, &s);
-    c.bound_name = "pairwise bound";
-    if (moeg_boundary_pairwise(r->router, r->law, c.n, c.x, c.bound, &slope) == MOEG_OK)
-        c.small = 1e-3 / slope;
-    else
-        snprintf(c.no_bound, sizeof c.no_bound, "%s", moeg_last_error());
     /* The limit of mass/w^power. */
     s = other_lines(s);
     keep_constant(&c,
                   power == 1 ? moeg_surface_slope(r->router, gap.upper, r->law, &s, &constant)
                              : moeg_surface_order_constant(r->router, (size_t)power, r->law, &s, &constant),
                   &constant);
+    bound_masses(&c, r);
     return c;
 }

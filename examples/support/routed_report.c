@@ -16,15 +16,19 @@ static double leading_term(const routed_curve *c, size_t i)
     return c->constant.value * pow(c->x[i], c->power);
 }
 
-static void print_estimate(table *t, const moeg_estimate *e, const char *unknown)
+/* Whether it has an error bar. */
+static int print_estimate(table *t, const moeg_estimate *e, const char *unknown)
 {
+    const int known = routed_has_error(e);
     table_number(t, e->value);
-    known_number(t, routed_has_error(e), e->std_error, unknown);
+    known_number(t, known, e->std_error, unknown);
+    return known;
 }
 
 static void print_curve(const routed_curve *c, FILE *out)
 {
     char source[32];
+    int all_known = 1;
     snprintf(source, sizeof source, "by %s", routed_source(c));
     const char *const names[] = {c->variable,  source,  "std. error", "sampled",
                                  "std. error", c->felt, "leading",    c->no_bound[0] == '\0' ? c->bound_name : "bound"};
@@ -32,19 +36,21 @@ static void print_curve(const routed_curve *c, FILE *out)
     for (size_t i = 0; i < c->n; i++) {
         table_number(t, c->x[i]);
         if (c->line != NULL) {
-            print_estimate(t, &c->line[i], "too few lines");
+            all_known &=
+                print_estimate(t, &c->line[i], routed_is_drawn(c) ? "too few lines" : "-") || !routed_is_drawn(c);
         } else {
             table_text(t, "-");
             table_text(t, "-");
         }
-        print_estimate(t, &c->sampled[i], "too few rows");
+        all_known &= print_estimate(t, &c->sampled[i], "too few rows");
         table_text(t, "%llu", (unsigned long long)c->sampled[i].contributing);
         known_number(t, !isnan(c->constant.value), leading_term(c, i), "-");
         known_number(t, isfinite(c->bound[i]), c->bound[i], "-");
     }
     table_print(t, out);
     table_free(t);
-    fputs("too few rows: fewer than 30, or such as add no more than 30 equal ones\n", out);
+    if (!all_known)
+        fputs("too few: fewer than 30, or such as add no more than 30 equal ones\n", out);
 }
 
 /* The method asked for; of AUTO the lines, where there are some. */

@@ -72,9 +72,11 @@ static void check_order(verdict *v, const scaling *c)
     if (used < 2)
         verdict_none(v, "too few of these temperatures are felt by enough rows to fit the order to the sample");
     else
-        verdict_check(v, order.lo - small_term <= expected && expected <= order.hi + small_term,
-                      "fitted to %zu sampled gaps and their covariance: %.6f, in [%.6f, %.6f] (99.9 %%), to %g", used,
-                      order.value, order.lo, order.hi, small_term);
+        verdict_check(
+            v, order.lo - small_term <= expected && expected <= order.hi + small_term,
+            "fitted to %zu sampled gaps and their covariance: %.6f, in [%.6f, %.6f] (99.9 %%), %g of which are for "
+            "the next term",
+            used, order.value, order.lo - small_term, order.hi + small_term, small_term);
 }
 
 /* 0 <= 1 - gap/leading <= next term, to the error of the quadrature and of e^(-rate/tau). */

@@ -37,11 +37,11 @@ static void draw_gap(FILE *gnuplot, const scaling *c, uint64_t rows, int positiv
         first++;
     fprintf(gnuplot,
             "set multiplot\nset logscale x\nset format x ''\nset xrange [%g:%g]\n"
-            "set lmargin at screen 0.14\nset rmargin at screen 0.965\n"
+            "set lmargin at screen 0.15\nset rmargin at screen 0.965\n"
             "set tmargin at screen 0.93\nset bmargin at screen 0.40\n"
             "set title 'The soft risk minus the hard one is O(%s): exact constant, certified bound'\n"
             "set logscale y\nset format y '10^{%%L}'\nset yrange [%g:%g]\n"
-            "set ylabel '|L_τ − L_0|'\nset key bottom right reverse Left\n"
+            "set ylabel '|L_τ − L_0|' offset -1,0\nset key bottom right reverse Left\n"
             "plot $gap u 1:4 w l ls 3 t 'certified bound', $gap u 1:3 w l ls 2 t 'leading term, %.6f %s', "
             "$gap u 1:5:7:8 w yerr ls 4 pt -1 notitle, $gap u 1:6:7:8 w yerr ls 4 pt -1 notitle, "
             "$gap u 1:5 w p ls 4 pt 10 ps 1.1 t 'gap < 0, by sampling %llu rows, ± 2 std. errors', %s"

@@ -37,7 +37,8 @@ static cell *next_cell(table *t)
 
 void table_number(table *t, double value)
 {
-    *next_cell(t) = (cell){.text = NULL, .value = value};
+    /* No -0. */
+    *next_cell(t) = (cell){.text = NULL, .value = value == 0 ? 0 : value};
 }
 
 void table_text(table *t, const char *format, ...)

@@ -28,6 +28,7 @@ void verdict_check(verdict *v, int holds, const char *format, ...)
 void verdict_none(verdict *v, const char *format, ...)
 {
     va_list arguments;
+    v->untested++;
     va_start(arguments, format);
     fputs("  none  ", v->out);
     vfprintf(v->out, format, arguments);
@@ -37,11 +38,14 @@ void verdict_none(verdict *v, const char *format, ...)
 
 int verdict_end(verdict *v)
 {
+    char untested[64] = "";
+    if (v->untested > 0)
+        snprintf(untested, sizeof untested, ", %zu could not be made", v->untested);
     if (v->failures > 0)
         fprintf(v->out, "DISAGREES: %s\n", v->failed);
     else if (v->checks == 0)
         fputs("agrees with theory as far as it was put to a test: not at all\n", v->out);
     else
-        fprintf(v->out, "agrees with theory: %zu of %zu checks hold\n", v->checks, v->checks);
+        fprintf(v->out, "agrees with theory: %zu of %zu checks hold%s\n", v->checks, v->checks, untested);
     return v->failures > 0 ? EXIT_DISAGREES : EXIT_SUCCESS;
 }

@@ -75,10 +75,14 @@ static void verdict_counts_no_untested_claim(void **state)
     FILE *file = open_memstream(&text, &size);
     verdict v = verdict_begin(file);
     verdict_none(&v, "rows: %d", 7);
+    verdict w = v;
     assert_int_equal(verdict_end(&v), EXIT_SUCCESS);
+    verdict_check(&w, 1, "first");
+    assert_int_equal(verdict_end(&w), EXIT_SUCCESS);
     fclose(file);
     assert_non_null(strstr(text, "  none  rows: 7\n"));
     assert_non_null(strstr(text, "not at all\n"));
+    assert_non_null(strstr(text, "\nagrees with theory: 1 of 1 checks hold, 1 could not be made\n"));
     free(text);
 }
 
@@ -109,10 +113,12 @@ static void table_in_columns(void **state)
     table_text(t, "too %s", "few");
     table_number(t, 1e-20);
     table_number(t, -2.385);
+    table_number(t, 1);
+    table_number(t, -0.0);
     table_print(t, file);
     table_free(t);
     read_back(file, text, sizeof text);
-    assert_string_equal(text, "  tau      gap\n  0.1  too few\n1e-20   -2.385\n");
+    assert_string_equal(text, "  tau      gap\n  0.1  too few\n1e-20   -2.385\n    1        0\n");
 }
 
 static void grid_is_geometric(void **state)
