@@ -492,10 +492,22 @@ agrees boundary_mass --router apart.csv --w 0.5:2:3
 says 'none  w = 1 is the constant difference of the logits of two experts' 'none  the leading term is 0, so that the order'
 agrees boundary_mass --router apart.csv --w 1.000001:2:2
 says 'ok    the intervals of quadrature and sample meet .*: 2 of 2' 'ok    |mass| <= pairwise bound: at 4 of 4, at most 1.000 '
+# All experts tie at one point: no integral over interfaces is known, and nothing is held against one.
+for name in boundary_mass tau_scaling; do
+    agrees $name --quick --K 3 --d 1
+    says 'none  no order in [a-z]* without a leading term: .* tie wherever two' 'none  no leading term is known: .* tie wherever two' \
+        'agrees with theory: 2 of 2 checks hold, 2 could not be made'
+done
 # What is printed of a bound is what is judged: less the error of the sample.
 agrees boundary_mass --quick --K 2 --d 1
 says '|mass| <= pairwise bound: at 14 of 14, at most 1.000 of it, less the error'
 agrees tau_scaling --quick --K 4
+# The error of the ratio is that of both.
+"$programs/tau_scaling" --quick --K 4 --csv ratio.csv >out 2>err
+sed -n 's/.*gap.leading -> 1: .* +- \(.*\) at tau.* constant \([^ ]*\) +- \([^ ]*\) .*/\1,\2,\3/p' out |
+    cat - ratio.csv | awk -F, 'NR == 1 { ratio = $1; constant = $3 / $2 }
+        NR == 3 { off = ratio / sqrt(constant ^ 2 + ($3 / $6) ^ 2) - 1; exit !(off < 0.05 && off > -0.05) }' ||
+    complain 'the error of gap/leading'
 says 'the order in tau is 1: .*, in \[0.98[0-9]*, 1.0[01][0-9]*\], 0.01 of which'
 grep -q '^  ok    gap/leading -> 1: ' out || complain 'the slope of the gap of four experts is known'
 routed boundary_mass --router three.csv --mean mean.csv --cov cov.csv
