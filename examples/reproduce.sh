@@ -141,8 +141,9 @@ table() {
 }
 
 # plot FILE.svg NAME: the drawing without its XML head. Names inside get a prefix of their own: the page holds several.
+# Those of curves begin anew in each panel, and nothing refers to them.
 plot() {
-    sed -n '/<svg/,$p' "$1" | sed -e "s/ id=\\([\"']\\)/ id=\\1$2-/g" -e "s/href=\\([\"']\\)#/href=\\1#$2-/g" \
+    sed -n '/<svg/,$p' "$1" | sed -e 's/ id="gnuplot_plot_[^"]*"//' -e "s/ id=\\([\"']\\)/ id=\\1$2-/g" -e "s/href=\\([\"']\\)#/href=\\1#$2-/g" \
         -e "s/url(\\([\"']\\{0,1\\}\\)#/url(\\1#$2-/g" -e "s|<title>Gnuplot</title>|<title>$2</title>|"
 }
 

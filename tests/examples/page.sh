@@ -1,5 +1,6 @@
 #!/bin/sh
-# sh page.sh INDEX.html: what the page of the examples shows without scrolling, and how it sets powers.
+# sh page.sh INDEX.html: what the page of the examples shows without scrolling, how it sets powers, and that no two
+# elements have one name.
 set -u
 awk '
     /<section / { sections++ }
@@ -9,6 +10,14 @@ awk '
     /^  ok / && scrolls { print "a check scrolls: " $0; bad = 1 }
     /^<p>.*\^/ { print "a caret: " $0; bad = 1 }
     /^<p>.*O\(τ<sup>α<\/sup>\)/ { powers++ }
+    {
+        rest = $0
+        while (match(rest, / id=["\047][^"\047]*["\047]/)) {
+            id = substr(rest, RSTART, RLENGTH)
+            if (seen[id]++) { print "twice:" id; bad = 1 }
+            rest = substr(rest, RSTART + RLENGTH)
+        }
+    }
     END {
         if (sections == 0 || verdicts != sections || powers == 0) {
             print sections " sections, " verdicts " verdicts in sight, " powers " powers"
