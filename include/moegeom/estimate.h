@@ -18,7 +18,8 @@ extern "C" {
  * Clopper-Pearson interval where the quantity is a probability, else infinite limits and an infinite std_error, and the
  * call returns #MOEG_EUNABLE; so does a mean whose variance is not 0 but below DBL_MIN, where squares underflow. Lines
  * are too few also where they do not know the mean of |value| to 1/sqrt(#MOEG_ENOUGH_UNITS) of itself, for then few of
- * them carry it [theory: lines]; limits of probabilities are then 0 and 1. */
+ * them carry it [theory: lines]; limits of probabilities are then 0 and 1. What hardly a unit meets, a small cell
+ * beside large ones or a large loss on few rows, is not in the error bar of a sample that has not met it. */
 typedef struct moeg_estimate {
     double value;          /**< The estimate. NaN if no unit was finished (a canceled run). */
     double std_error;      /**< Standard error over units; 0 if all are equal, or none drawn; infinite where unknown. */

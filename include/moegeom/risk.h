@@ -61,10 +61,10 @@ typedef enum moeg_mixing {
  * Experts and teachers that are not affine are evaluated at the nodes, hundreds for a line and 40 more a decade from
  * the largest to the smallest tau, and the hard risk is then that of one point a line. A gap or risk that is 0 on all
  * lines is no zero, but has no error bar, unless algebra proves it: no temperature moves the gates, or experts are one
- * affine map; m is the hard model itself. If logits, experts and teacher vary in one or two dimensions alone, those
- * are integrated (std_error 0). Gaps of loss mixing have, beside the error of tau times the slope, that of a
- * remainder, which is all of it where m jumps at no tie (moeg_leading_remainder()); where m may jump at one, but too
- * few lines met that, they have no error bar.
+ * affine map; m is the hard model itself. Logits that vary in one or two dimensions are integrated over these
+ * (std_error 0) if nothing else has to be drawn: experts and teacher are affine, or d is no more. Gaps of loss mixing
+ * have, beside the error of tau times the slope, that of a remainder, which is all of it where m jumps at no tie
+ * (moeg_leading_remainder()); where m may jump at one, but too few lines met that, they have no error bar.
  *
  * AUTO is LINE along rays, and along general lines if experts and teacher are all constant or affine, or if nothing is
  * left to be drawn (one or two dimensions). It is MC where LINE is refused; where experts (not masked) are so many that
