@@ -28,8 +28,9 @@ static setting read_setting(int argc, char **argv)
         ROUTED_OPTIONS(&o.routed),
         {"experts", OPTION_TEXT, &o.routed.experts, "KIND",
          "scalar experts on a router, drawn by the seed: constant, affine or mlp (affine). Where its logits differ in "
-         "two dimensions, as with d = 2, they are integrated, which takes affine experts some 5 s for K = 16 and 30 s "
-         "for K = 32, mlp experts 10 s for K = 8 and a minute for K = 16",
+         "two dimensions, as with d = 2, they are integrated, which takes affine experts some 10 s of processor time "
+         "for "
+         "K = 16 and a minute for K = 32, mlp experts 30 s for K = 8 and minutes for K = 16",
          NULL},
         {"tau", OPTION_GRID, &o.tau, "LO:HI:COUNT",
          "temperatures, a geometric grid (1e-12:1:49; of bounded 1e-3:1:49; of a router 1e-12:1:25)", NULL},
