@@ -35,6 +35,7 @@ typedef struct moeg_nodes {
     /* Interfaces that the teacher's router and the student's share, numbered from 1: which one two pieces tie on
      * (pieces x pieces), and two experts (K x K; NULL without a mixture). 0: none of them. */
     uint32_t *twin, *student_twin;
+    const uint32_t *third; /* (K x K) moeg_crowded_pairs(), where leading terms are needed */
 
     /* All of them affine: outputs in the frame, with further ones that are the same all over it for what is orthogonal
      * to it, value + slope u. Else NULL: experts are evaluated at points x = mean + factor z. */
@@ -71,15 +72,6 @@ int moeg_nodes_may_lead(const moeg_nodes *nodes, moeg_mixing mixing);
  * (nodes_twins.c). */
 const char *moeg_nodes_read_teacher(const moeg_teacher *teacher, moeg_nodes *nodes);
 moeg_status moeg_nodes_find_twins(const char *function, moeg_nodes *nodes);
-
-/* Experts i and j of the frame's router number `which`. */
-typedef struct moeg_nodes_pair {
-    size_t which, i, j;
-} moeg_nodes_pair;
-
-/* Whether the pair b ties wherever a, whose logits differ by a function of u, does: b's difference is a's times a
- * factor, to the rounding of the frame and, beyond that, `off` of its largest number. */
-int moeg_nodes_tie_alike(const moeg_nodes *nodes, const moeg_nodes_pair *a, const moeg_nodes_pair *b, double off);
 
 /* Lines of one direction. */
 typedef struct moeg_nodes_way {

@@ -14,9 +14,6 @@
 
 static const double LN_2 = 0.693147180559945309417;
 
-/* Closer than this share of the spread of the logits three may tie; they do if their rows are on one line, to this. */
-static const double NEARLY = 1e-6, ROUNDING = 1e-10;
-
 /* The outputs of two experts and the teacher at a crossing. */
 typedef struct outputs {
     size_t m, stride;
@@ -122,19 +119,16 @@ static double weight_at(double share, double t, double slope)
     return share * moeg_normal_density(t) / fabs(slope);
 }
 
-/* MOEG_EUNSUPPORTED: a third expert ties wherever these two do. Only one that is near here may. */
-static moeg_status check_third(const moeg_nodes_work *w, size_t over, size_t under, size_t third)
+/* MOEG_EUNSUPPORTED: a third expert ties wherever these two do. */
+static moeg_status check_third(const moeg_nodes_work *w, size_t over, size_t under)
 {
     const moeg_nodes *p = w->nodes;
-    const double *rounding = p->frame.logits[0].rounding, spread = w->way->spread;
-    const double lost = (rounding[over] + rounding[under] + rounding[third]) *
-                        (1 + spread / fabs(w->way->beta[over] - w->way->beta[under]));
-    if (fabs(w->lag[third]) > NEARLY * spread + 4 * lost ||
-        !moeg_nodes_tie_alike(p, &(moeg_nodes_pair){0, over, under}, &(moeg_nodes_pair){0, over, third}, ROUNDING))
-        return MOEG_OK;
     const size_t *expert = p->frame.logits[0].expert;
+    const uint32_t third = p->third[over * p->K + under];
+    if (third == 0)
+        return MOEG_OK;
     return moeg_fail(MOEG_EUNSUPPORTED, "%s: experts %zu, %zu and %zu tie wherever two of them do and decide",
-                     w->curve->context->name, expert[over], expert[under], expert[third]);
+                     w->curve->context->name, expert[over], expert[under], expert[third - 1]);
 }
 
 moeg_status moeg_nodes_meet(moeg_nodes_work *w, size_t line, double weight, int *met)
@@ -149,15 +143,10 @@ moeg_status moeg_nodes_meet(moeg_nodes_work *w, size_t line, double weight, int 
         return MOEG_OK;
     moeg_nodes_set_anchor(w, t);
     weight = weight_at(weight, t, gap.slope);
-    moeg_status status = MOEG_OK;
-    for (size_t j = 0; j < e->K && status == MOEG_OK; j++) {
-        if (j == over || j == under)
-            continue;
-        if (w->curve->with_near)
+    moeg_status status = w->curve->needs_lead ? check_third(w, over, under) : MOEG_OK;
+    for (size_t j = 0; j < e->K && w->curve->with_near; j++)
+        if (j != over && j != under)
             add_near(w, line, weight, fabs(w->lag[j]));
-        if (w->curve->needs_lead)
-            status = check_third(w, over, under, j);
-    }
     if (!w->curve->with_lead || status != MOEG_OK)
         return status;
     status = moeg_nodes_open_panel(w, line, 1, p->mixture != NULL, MOEG_NODES_FOR_LEAD);

@@ -7,13 +7,14 @@
 #include "base/memory.h"
 #include "limit/nodes.h"
 #include "limit/pair.h"
+#include "line/flat.h"
 #include "model/model.h"
 
 #include <math.h>
 
 /* Where experts i > j of a router tie. Multiples of one row have one key, but for its rounding. */
 typedef struct interface {
-    moeg_nodes_pair pair;
+    moeg_tie tie;
     moeg_row row;
     long double key;
 } interface;
@@ -31,50 +32,16 @@ static moeg_row row_of(const moeg_nodes *p, size_t which, size_t i, size_t j)
                       .minus_constant = b[expert[j]]};
 }
 
-/* Entry l of the difference of two experts' logits, those of u and then the constant. */
-static double difference(const moeg_nodes *p, size_t which, size_t i, size_t j, size_t l)
-{
-    const moeg_frame_logits *a = &p->frame.logits[which];
-    return l < p->r ? a->T[i * p->r + l] - a->T[j * p->r + l] : a->constant[i] - a->constant[j];
-}
-
-/* Of the first `count` entries. */
-static double largest_difference(const moeg_nodes *p, size_t which, size_t i, size_t j, size_t count)
-{
-    double most = 0;
-    for (size_t l = 0; l < count; l++)
-        most = fmax(most, fabs(difference(p, which, i, j, l)));
-    return most;
-}
-
-int moeg_nodes_tie_alike(const moeg_nodes *p, const moeg_nodes_pair *a, const moeg_nodes_pair *b, double off)
-{
-    const size_t r = p->r;
-    const double *rounding = p->frame.logits[a->which].rounding, *other = p->frame.logits[b->which].rounding;
-    const double steep = largest_difference(p, a->which, a->i, a->j, r);
-    double square = 0, product = 0, rest = 0;
-    for (size_t l = 0; l < r; l++) {
-        const double row = difference(p, a->which, a->i, a->j, l) / steep;
-        square += row * row;
-        product += row * difference(p, b->which, b->i, b->j, l);
-    }
-    const double factor = product / square / steep;
-    for (size_t l = 0; l <= r; l++)
-        rest =
-            fmax(rest, fabs(difference(p, b->which, b->i, b->j, l) - factor * difference(p, a->which, a->i, a->j, l)));
-    const double lost = other[b->i] + other[b->j] + fabs(factor) * (rounding[a->i] + rounding[a->j]);
-    return rest <= off * largest_difference(p, b->which, b->i, b->j, r + 1) +
-                       lost * (1 + fabs(difference(p, a->which, a->i, a->j, r)) / steep);
-}
-
 /* Whether nothing of what x does moves a difference: there is no interface. */
-static int is_zero(const moeg_nodes *p, size_t which, size_t i, size_t j, const moeg_row *row)
+static int is_zero(const moeg_nodes *p, const moeg_tie *tie, const moeg_row *row, double *memory)
 {
-    const double *rounding = p->frame.logits[which].rounding;
+    moeg_flat all;
+    double y;
     size_t l = 0;
     while (l < row->d && row->plus[l] == row->minus[l])
         l++;
-    return l == row->d || (p->frame.singular && largest_difference(p, which, i, j, p->r) <= rounding[i] + rounding[j]);
+    moeg_flat_begin(p->r, 1, memory, &all);
+    return l == row->d || (p->frame.singular && moeg_flat_cut(&p->frame, tie, &all, &y) == 0);
 }
 
 /* A sum of the entries in units of the largest one, that depends on each of them, with the sign of the first that is
@@ -92,43 +59,50 @@ static long double key_of(const moeg_row *row)
 }
 
 /* Those of a router; returns how many there are. */
-static size_t list(const moeg_nodes *p, size_t which, interface *interfaces)
+static size_t list(const moeg_nodes *p, size_t which, double *memory, interface *interfaces)
 {
     size_t count = 0;
     for (size_t i = 0; i < p->frame.logits[which].K; i++)
         for (size_t j = 0; j < i; j++) {
+            const moeg_tie tie = {which, i, j};
             const moeg_row row = row_of(p, which, i, j);
-            if (!is_zero(p, which, i, j, &row))
-                interfaces[count++] = (interface){{which, i, j}, row, key_of(&row)};
+            if (!is_zero(p, &tie, &row, memory))
+                interfaces[count++] = (interface){tie, row, key_of(&row)};
         }
     return count;
 }
 
-static int are_same(const moeg_nodes *p, const interface *a, const interface *b)
+/* `flat`: of b, cut where that is singular. scratch (r). */
+static int are_same(const moeg_nodes *p, const interface *a, const interface *b, const moeg_flat *flat, double *scratch)
 {
     size_t pivot;
     if (fabsl(a->key - b->key) <= 1e-15L * (long double)(a->row.d + 1) &&
         moeg_row_is_multiple(&a->row, &b->row, 1, &pivot))
         return 1;
-    return p->frame.singular && moeg_nodes_tie_alike(p, &a->pair, &b->pair, 0);
+    return flat->count > 0 && moeg_flat_holds(&p->frame, flat, &a->tie, scratch);
 }
 
 /* Numbers those of the teacher that some of the student's are the same as, and these. */
 static void number(const moeg_nodes *p, size_t students, const interface *student, size_t teachers,
-                   const interface *teacher)
+                   const interface *teacher, double *memory)
 {
     uint32_t count = 0;
     for (const interface *t = teacher; t < teacher + teachers; t++) {
-        uint32_t *of_teacher = &p->twin[t->pair.i * p->pieces + t->pair.j];
+        uint32_t *of_teacher = &p->twin[t->tie.i * p->pieces + t->tie.j];
+        moeg_flat flat;
+        double y;
+        moeg_flat_begin(p->r, 1, memory, &flat);
+        if (p->frame.singular)
+            moeg_flat_cut(&p->frame, &t->tie, &flat, &y);
         for (const interface *s = student; s < student + students; s++) {
-            uint32_t *of_student = &p->student_twin[s->pair.i * p->K + s->pair.j];
-            if (!are_same(p, s, t))
+            uint32_t *of_student = &p->student_twin[s->tie.i * p->K + s->tie.j];
+            if (!are_same(p, s, t, &flat, memory + moeg_flat_size(p->r, 1)))
                 continue;
             if (*of_teacher == 0)
                 *of_teacher = *of_student != 0 ? *of_student : ++count;
-            *of_student = p->student_twin[s->pair.j * p->K + s->pair.i] = *of_teacher;
+            *of_student = p->student_twin[s->tie.j * p->K + s->tie.i] = *of_teacher;
         }
-        p->twin[t->pair.j * p->pieces + t->pair.i] = *of_teacher;
+        p->twin[t->tie.j * p->pieces + t->tie.i] = *of_teacher;
     }
 }
 
@@ -138,11 +112,14 @@ moeg_status moeg_nodes_find_twins(const char *function, moeg_nodes *p)
     p->twin = moeg_alloc_zero(p->pieces, p->pieces * sizeof *p->twin);
     p->student_twin = moeg_alloc_zero(p->K, p->K * sizeof *p->student_twin);
     interface *interfaces = moeg_alloc(most + most_pieces + 1, sizeof *interfaces);
-    const int allocated = p->twin != NULL && p->student_twin != NULL && interfaces != NULL;
+    double *memory = moeg_alloc(moeg_flat_size(p->r, 1) + p->r, sizeof *memory);
+    const int allocated = p->twin != NULL && p->student_twin != NULL && interfaces != NULL && memory != NULL;
     if (allocated) {
-        const size_t students = list(p, 0, interfaces), teachers = list(p, 1, interfaces + students);
-        number(p, students, interfaces, teachers, interfaces + students);
+        const size_t students = list(p, 0, memory, interfaces);
+        const size_t teachers = list(p, 1, memory, interfaces + students);
+        number(p, students, interfaces, teachers, interfaces + students, memory);
     }
+    moeg_release(memory);
     moeg_release(interfaces);
     return allocated ? MOEG_OK : moeg_fail_memory(function);
 }

@@ -4,10 +4,10 @@
 #include "base/memory.h"
 #include "limit/boundary_pairwise.h"
 #include "limit/check.h"
-#include "limit/crowded.h"
 #include "limit/line.h"
 #include "limit/ray_estimate.h"
 #include "limit/surface_points.h"
+#include "line/crowded.h"
 #include "model/model.h"
 
 #include <string.h>
@@ -67,7 +67,7 @@ static moeg_status integrate(const char *function, const moeg_law *law, const mo
     surface->map = moeg_alloc(frame->d, frame->r * sizeof *surface->map);
     moeg_status status = surface->map == NULL ? moeg_fail_memory(function) : MOEG_OK;
     if (status == MOEG_OK)
-        status = moeg_crowded_pairs(function, frame, &surface->crowded);
+        status = moeg_crowded_pairs(function, frame, &surface->third);
     if (status == MOEG_OK) {
         fill_map(frame, surface->map);
         const moeg_ray_quantity quantity = moeg_surface_quantity(surface);
@@ -77,7 +77,7 @@ static moeg_status integrate(const char *function, const moeg_law *law, const mo
             moeg_ray_result_free(&result);
         }
     }
-    moeg_release(surface->crowded);
+    moeg_release(surface->third);
     moeg_release(surface->map);
     return status;
 }

@@ -112,7 +112,7 @@ static void add_crossing(gathering *g, const crossing *c)
 {
     const moeg_surface *s = g->surface;
     const size_t d = s->d, r = s->rays->r, *expert = s->rays->frame.logits[0].expert;
-    if (s->crowded[c->i * s->rays->frame.logits[0].K + c->j] && c->weight > 0)
+    if (s->third[c->i * s->rays->frame.logits[0].K + c->j] && c->weight > 0)
         atomic_store(&s->what[2], 1);
     if (s->q == NULL) {
         add_value(g, 0, c->lane, c->t, c->weight);

@@ -12,10 +12,10 @@ typedef struct moeg_surface {
     size_t k, count, d;
     moeg_surface_function q; /* NULL: 1 */
     void *user;
-    double *map;            /* (d x r) L Q': how x moves with a point of the row space */
-    size_t extra;           /* d where x has a part that the logits do not see, else 0 */
-    unsigned char *crowded; /* (K x K) moeg_crowded_pairs() */
-    atomic_int *what;       /* {what q returned, whether ranks k and k + 1 tie everywhere, or never alone} */
+    double *map;      /* (d x r) L Q': how x moves with a point of the row space */
+    size_t extra;     /* d where x has a part that the logits do not see, else 0 */
+    uint32_t *third;  /* (K x K) moeg_crowded_pairs() */
+    atomic_int *what; /* {what q returned, whether ranks k and k + 1 tie everywhere, or never alone} */
 } moeg_surface;
 
 /* The quantity whose expectation is S[q]; self is the surface. */

@@ -8,61 +8,25 @@
 #include <math.h>
 #include <string.h>
 
-/* x less its part in the span of `count` orthonormal rows; twice, for the rounding of the first time. */
-static void project_out(size_t count, size_t R, const double *basis, double *x)
+/* Where the set ties, and the density there: D = A B, A lower triangular, has the lengths of the cuts in its diagonal,
+ * and the density is the product of phi(y_m)/A_mm. 0 if the differences are dependent. */
+static int fill_differences(const moeg_frame *frame, size_t r, moeg_tie_set *set)
 {
-    for (int pass = 0; pass < 2; pass++)
-        for (size_t l = 0; l < count; l++) {
-            const double share = moeg_dot(R, basis + l * R, x);
-            for (size_t c = 0; c < R; c++)
-                x[c] -= share * basis[l * R + c];
-        }
-}
-
-/* Basis, centre and density: with the differences D = A B, A lower triangular, y = -A^-1 constants is where they are 0,
- * and the density there is the product of phi(y_m)/A_mm. 0 if the differences are dependent. */
-static int fill_differences(const moeg_frame_logits *logits, size_t r, size_t R, moeg_tie_set *set)
-{
-    const double *first = logits->T + set->member[0] * R;
     set->density = 1;
-    memset(set->centre, 0, R * sizeof *set->centre);
     for (size_t m = 0; m < r; m++) {
-        const double *row = logits->T + set->member[m + 1] * R;
-        double *b = set->basis + m * R;
-        for (size_t c = 0; c < R; c++)
-            b[c] = row[c] - first[c];
-        const double size = sqrt(moeg_dot(R, b, b));
-        /* D_m u - constant at the centre so far, which lies in the span of the rows so far. */
-        const double height =
-            moeg_dot(R, b, set->centre) + logits->constant[set->member[m + 1]] - logits->constant[set->member[0]];
-        project_out(m, R, set->basis, b);
-        const double norm = sqrt(moeg_dot(R, b, b)), y = -height / norm;
-        if (!(norm > 1e-12 * size))
+        double y = 0;
+        const double norm = moeg_flat_cut(frame, &(moeg_tie){0, set->member[m + 1], set->member[0]}, &set->flat, &y);
+        if (norm == 0)
             return 0;
-        for (size_t c = 0; c < R; c++) {
-            b[c] /= norm;
-            set->centre[c] += y * b[c];
-        }
         set->density *= moeg_normal_density(y) / norm;
     }
     return set->density > 0;
 }
 
-/* Whether expert k ties wherever the set does: its difference is 0 at the centre, and in the span. Scratch (R). */
-static int is_companion(const moeg_frame_logits *logits, size_t r, size_t R, const moeg_tie_set *set, size_t k,
-                        double *scratch)
+/* Whether expert k ties wherever the set does. Scratch (R). */
+static int is_companion(const moeg_frame *frame, const moeg_tie_set *set, size_t k, double *scratch)
 {
-    const size_t first = set->member[0];
-    double height = logits->constant[k] - logits->constant[first];
-    double scale = fabs(logits->constant[k]) + fabs(logits->constant[first]), size = 0;
-    for (size_t c = 0; c < R; c++) {
-        scratch[c] = logits->T[k * R + c] - logits->T[first * R + c];
-        height += scratch[c] * set->centre[c];
-        scale += fabs(scratch[c] * set->centre[c]);
-        size += scratch[c] * scratch[c];
-    }
-    project_out(r, R, set->basis, scratch);
-    return fabs(height) <= 1e-12 * scale && sqrt(moeg_dot(R, scratch, scratch)) <= 1e-12 * sqrt(size);
+    return moeg_flat_holds(frame, &set->flat, &(moeg_tie){0, k, set->member[0]}, scratch);
 }
 
 static int is_member(const moeg_tie_set *set, size_t r, size_t k)
@@ -81,7 +45,7 @@ static void fill_line(size_t r, size_t R, moeg_tie_set *set)
     for (size_t c = 0; c < R; c++) {
         double outside = 1;
         for (size_t m = 0; m < r; m++)
-            outside -= set->basis[m * R + c] * set->basis[m * R + c];
+            outside -= set->flat.basis[m * R + c] * set->flat.basis[m * R + c];
         if (outside > most) {
             most = outside;
             axis = c;
@@ -91,7 +55,7 @@ static void fill_line(size_t r, size_t R, moeg_tie_set *set)
     if (r == R)
         return;
     set->line[axis] = 1;
-    project_out(r, R, set->basis, set->line);
+    moeg_flat_project(r, R, set->flat.basis, set->line);
     const double norm = sqrt(moeg_dot(R, set->line, set->line));
     for (size_t c = 0; c < R; c++)
         set->line[c] /= norm;
@@ -124,8 +88,7 @@ static size_t count_sets(size_t K, size_t size)
 
 moeg_status moeg_tie_sets_init(const char *function, const moeg_frame *frame, size_t r, moeg_tie_sets *sets)
 {
-    const moeg_frame_logits *logits = &frame->logits[0];
-    const size_t K = logits->K, R = frame->r, most = count_sets(K, r + 1), numbers = (r + 2) * R;
+    const size_t K = frame->logits[0].K, R = frame->r, most = count_sets(K, r + 1), numbers = R + moeg_flat_size(R, r);
     *sets = (moeg_tie_sets){.r = r, .R = R};
     size_t *member = moeg_alloc(r + 1, sizeof *member);
     double *scratch = moeg_alloc(R, sizeof *scratch);
@@ -144,15 +107,14 @@ moeg_status moeg_tie_sets_init(const char *function, const moeg_frame *frame, si
     do {
         moeg_tie_set *set = &sets->set[sets->count];
         set->member = sets->members + sets->count * (r + 1);
-        set->basis = sets->numbers + sets->count * numbers;
-        set->centre = set->basis + r * R;
-        set->line = set->centre + R;
+        set->line = sets->numbers + sets->count * numbers;
+        moeg_flat_begin(R, r, set->line + R, &set->flat);
         memcpy(set->member, member, (r + 1) * sizeof *member);
-        if (fill_differences(logits, r, R, set)) {
+        if (fill_differences(frame, r, set)) {
             fill_line(r, R, set);
             set->crowded = 0;
             for (size_t k = 0; k < K; k++)
-                set->crowded |= !is_member(set, r, k) && is_companion(logits, r, R, set, k, scratch);
+                set->crowded |= !is_member(set, r, k) && is_companion(frame, set, k, scratch);
             sets->count++;
         }
     } while (next_set(K, r + 1, member));
@@ -177,16 +139,16 @@ double moeg_tie_set_top(const moeg_frame *frame, const moeg_tie_sets *sets, cons
     double *u = scratch, *across = scratch + R, lo = -INFINITY, hi = INFINITY;
     for (size_t c = 0; c < R; c++)
         u[c] = z[c * step];
-    project_out(sets->r, R, set->basis, u);
-    project_out(sets->r < R, R, set->line, u);
+    moeg_flat_project(sets->r, R, set->flat.basis, u);
+    moeg_flat_project(sets->r < R, R, set->line, u);
     for (size_t c = 0; c < R; c++)
-        u[c] += set->centre[c];
+        u[c] += set->flat.centre[c];
     for (size_t k = 0, m = 0; k < logits->K; k++) {
         if (m <= sets->r && set->member[m] == k) {
             m++;
             continue;
         }
-        if (set->crowded && is_companion(logits, sets->r, R, set, k, across))
+        if (set->crowded && is_companion(frame, set, k, across))
             continue;
         /* height + slope t >= 0 */
         double height = logits->constant[first] - logits->constant[k], slope = 0;

@@ -2,7 +2,7 @@
 #ifndef MOEG_LIMIT_SURFACE_SETS_H
 #define MOEG_LIMIT_SURFACE_SETS_H
 
-#include "line/frame.h"
+#include "line/flat.h"
 
 #include <moegeom/status.h>
 #include <stddef.h>
@@ -13,8 +13,7 @@ typedef struct moeg_tie_set {
     int crowded;    /* another expert ties wherever these do, to rounding */
     double density; /* of the differences at 0, > 0 */
     size_t *member; /* (r + 1) */
-    double *basis;  /* (r x R) B */
-    double *centre; /* (R) */
+    moeg_flat flat; /* of their r ties */
     double *line;   /* (R) */
 } moeg_tie_set;
 
