@@ -39,11 +39,12 @@ typedef struct plane {
 static int is_limit(const plane *p, size_t a, double y)
 {
     const size_t J = p->ray->losers, first = a < J ? 0 : J, rank = a < J ? 1 : p->quantity->gap.lower - 1;
-    const double value = p->level[a] + p->slope[a] * y;
-    const double tolerance = NEAR * (fabs(p->level[a]) + fabs(p->slope[a] * y));
+    const double value = p->level[a] + p->slope[a] * y, size = fabs(p->level[a]) + fabs(p->slope[a] * y);
     size_t above = 0, level = 0;
     for (size_t j = first; j < first + J && above < rank; j++) {
         const double difference = p->level[j] + p->slope[j] * y - value;
+        /* Of either: a crossing through 0 has no size of its own. */
+        const double tolerance = NEAR * (size + fabs(p->level[j]) + fabs(p->slope[j] * y));
         above += difference > tolerance;
         level += fabs(difference) <= tolerance;
     }

@@ -18,8 +18,9 @@ static const double EDGE = 38.5, BULK = 9;
 static const double WIDEST = 1, WIDEST_OUTSIDE = 4;
 /* A panel is halved until its error is this share of the whole. */
 static const double ENOUGH = 1e-14;
-/* A tie that lies so nearly along the lines that it is crossed within a panel: sine of the angle. */
-static const double STEEP = 0.1;
+/* A tie that lies so nearly along the lines that it is crossed within a panel: tangent of the angle. It is within this
+ * reach of the middle of lines for as small a part of a panel, which must not slip between its nodes. */
+static const double STEEP = 0.1, REACH = 8;
 
 /* Where it is not smooth for all that, halving ends after so many panels of a stratum: the error then says so. */
 enum { DEPTH = 44, MOST_HALVED = 1 << 13 };
@@ -64,7 +65,15 @@ static int is_bound(const plane *p, size_t i, size_t j)
     return !is_of_pair(p) || i == s->i || i == s->j || j == s->i || j == s->j;
 }
 
-/* Ties along the lines, or nearly so: where their middle is crossed. */
+/* Where a tie at an angle to the lines, `turn` its tangent, comes within reach, is in the middle, and goes. */
+static void add_passage(plane *p, double middle, double turn)
+{
+    add_kink(p, middle - REACH * turn);
+    add_kink(p, middle);
+    add_kink(p, middle + REACH * turn);
+}
+
+/* Ties along the lines, or nearly so. */
 static void add_steep(plane *p)
 {
     const moeg_strata *strata = &p->rays->lines;
@@ -75,12 +84,13 @@ static void add_steep(plane *p)
             const double *a = s->tilt + 2 * i, *b = s->tilt + 2 * j;
             const double across = (a[0] - b[0]) * p->normal[0] + (a[1] - b[1]) * p->normal[1];
             const double level = strata->constant[i] - strata->constant[j];
-            if (!is_bound(p, i, j) || !(fabs(s->slope[i] - s->slope[j]) < STEEP * fabs(across)))
+            const double turn = fabs(s->slope[i] - s->slope[j]) / fabs(across);
+            if (!is_bound(p, i, j) || !(turn < STEEP))
                 continue;
-            add_kink(p, -level / across);
+            add_passage(p, -level / across, turn);
             if (shift > 0) {
-                add_kink(p, (shift - level) / across);
-                add_kink(p, (-shift - level) / across);
+                add_passage(p, (shift - level) / across, turn);
+                add_passage(p, (-shift - level) / across, turn);
             }
         }
 }
@@ -107,7 +117,7 @@ static int prepare(const moeg_rays *rays, const moeg_ray_quantity *quantity, con
 {
     const size_t K = rays->lines.K, stride = moeg_round_lanes(MOEG_PANEL), count = quantity->count;
     *p = (plane){.rays = rays, .quantity = quantity};
-    p->kink = moeg_alloc(vertices->count + 3 * K * K + 2, sizeof *p->kink);
+    p->kink = moeg_alloc(vertices->count + 5 * K * K + 2, sizeof *p->kink);
     p->pairs = moeg_alloc(K, K * sizeof *p->pairs);
     p->size = moeg_alloc_zero(count, sizeof *p->size);
     p->sums = moeg_alloc(3 * (DEPTH + 1), count * sizeof *p->sums);

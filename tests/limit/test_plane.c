@@ -65,6 +65,65 @@ static void masses_of_two_directions(void **state)
     }
 }
 
+/* A gradient whose lines are parallel to the tie of experts i and j under the covariance of make(), but for an angle.
+ */
+static void turn_along_tie(const struct problem *p, size_t i, size_t j, double angle, double *gradient)
+{
+    double at[3][K], normal[2];
+    for (size_t l = 0; l < 3; l++)
+        assert_ok(moeg_router_logits(p->router, 1, (double[]){l == 0, l == 1}, at[l]));
+    for (size_t l = 0; l < 2; l++)
+        normal[l] = at[l][i] - at[2][i] - (at[l][j] - at[2][j]);
+    const double image[2] = {1.1 * normal[0] + 0.3 * normal[1], 0.3 * normal[0] + 0.7 * normal[1]};
+    gradient[0] = -image[1] + angle * normal[0];
+    gradient[1] = image[0] + angle * normal[1];
+}
+
+/* One of two directions is nearly that of a tie: as y changes, its crossings come and go as fast as the angle says. */
+static void masses_of_a_direction_along_a_tie(void **state)
+{
+    (void)state;
+    static const double angles[] = {3e-4, 1e-5}, widths[] = {1e-5, 0.4};
+    static const moeg_gap gaps[] = {{1, 2}, {2, 3}};
+    for (int lay = 0; lay < 2; lay++) {
+        struct problem p;
+        make(lay, &p);
+        for (size_t g = 0; g < 4; g++) {
+            const moeg_gap gap = gaps[g / 2];
+            const double *w = &widths[g % 2];
+            moeg_sampling s = line_options();
+            moeg_estimate chosen;
+            assert_ok(moeg_boundary_gap_mass(p.router, gap, p.law, 1, w, &s, &chosen));
+            for (size_t n = 0; n < 2 * 7; n++)
+                for (size_t a = 0; a < 2 && n / 7 < n % 7; a++) {
+                    double gradients[4] = {0.3, 1};
+                    moeg_estimate own;
+                    turn_along_tie(&p, n / 7, n % 7, angles[a], gradients + 2);
+                    s.directions = gradients;
+                    s.direction_count = 2;
+                    assert_ok(moeg_boundary_gap_mass(p.router, gap, p.law, 1, w, &s, &own));
+                    assert_near(chosen.value, own.value, chosen.quad_error + own.quad_error);
+                    assert_true(own.quad_error <= 1e-10 * own.value);
+                }
+        }
+        problem_free(&p);
+    }
+}
+
+/* Risks along rays are those along lines of one direction. */
+static void assert_rays_are_nodes(const struct problem *p, moeg_mixing mixing, double tau, double most)
+{
+    const moeg_sampling s = line_options();
+    moeg_estimate hard[2], soft[2], gap[2];
+    assert_ok(moeg_risk_curve(p->moe, p->teacher, p->law, mixing, 1, &tau, &s, hard, soft, gap, NULL));
+    assert_ok(nodes_curve(p, mixing, 1, &tau, &s, hard + 1, soft + 1, gap + 1, NULL));
+    assert_near(gap[0].value, gap[1].value, gap[0].quad_error + gap[1].quad_error);
+    assert_near(hard[0].value, hard[1].value, hard[0].quad_error + hard[1].quad_error);
+    assert_near(soft[0].value, soft[1].value, soft[0].quad_error + soft[1].quad_error);
+    for (int i = 0; i < 2; i++)
+        assert_true(gap[i].quad_error <= most && hard[i].quad_error <= 1e-12 * hard[i].value);
+}
+
 /* Along rays, each cell's across its own direction; and along lines of one direction for all. */
 static void risks_of_one_direction(void **state)
 {
@@ -77,26 +136,60 @@ static void risks_of_one_direction(void **state)
     assert_ok(moeg_ray_risk_init("test", p.moe, p.teacher, p.law, &rays, &refusal));
     assert_null(refusal);
     moeg_ray_risk_free(&rays);
-    const moeg_sampling s = line_options();
     for (int k = 0; k < 2; k++)
-        for (size_t t = 0; t < 3; t++) {
-            moeg_estimate hard[2], soft[2], gap[2];
-            assert_ok(moeg_risk_curve(p.moe, p.teacher, p.law, both[k], 1, &taus[t], &s, hard, soft, gap, NULL));
-            assert_ok(nodes_curve(&p, both[k], 1, &taus[t], &s, hard + 1, soft + 1, gap + 1, NULL));
-            assert_near(gap[0].value, gap[1].value, gap[0].quad_error + gap[1].quad_error);
-            assert_near(hard[0].value, hard[1].value, hard[0].quad_error + hard[1].quad_error);
-            assert_near(soft[0].value, soft[1].value, soft[0].quad_error + soft[1].quad_error);
-            for (int i = 0; i < 2; i++)
-                assert_true(gap[i].quad_error <= 1e-11 * taus[t] && hard[i].quad_error <= 1e-12 * hard[i].value);
-        }
+        for (size_t t = 0; t < 3; t++)
+            assert_rays_are_nodes(&p, both[k], taus[t], 1e-11 * taus[t]);
     problem_free(&p);
+}
+
+/* Two experts tie through the mean, and cell 0's rays are along their normal: one crossing is the same on all of them,
+ * and lies at 0. It bends where the third comes in all the same. */
+static void corners_on_a_tie_through_the_mean(void **state)
+{
+    (void)state;
+    static const double taus[] = {1e-4, 0.5}, widths[] = {0, 1e-3, 0.4, 1}, gradients[4] = {0.3, 1, 1, -0.02};
+    const double W[6] = {1.4, -0.77, 0, -0.77, 0, 0.1};
+    for (int turned = 0; turned < 9; turned++) {
+        const double cosine = cos(turned), sine = sin(turned), b[3] = {0.5, 0.5, 0.03 * turned};
+        struct problem p = {.K = 3, .d = 2, .m = 1};
+        double rows[6];
+        for (size_t k = 0; k < 3; k++) {
+            rows[2 * k] = cosine * W[2 * k] - sine * W[2 * k + 1];
+            rows[2 * k + 1] = sine * W[2 * k] + cosine * W[2 * k + 1];
+        }
+        moeg_expert *experts[4];
+        for (size_t k = 0; k < 4; k++)
+            assert_ok(moeg_expert_affine_create(&experts[k], 2, 1, (double[]){k == 1, 0.3}, (double[]){k == 2}));
+        assert_ok(moeg_law_gaussian_create(&p.law, 2, NULL, NULL));
+        assert_ok(moeg_router_affine_create(&p.router, 3, 2, rows, b));
+        assert_ok(moeg_moe_create(&p.moe, p.router, moeg_gate_softmax(), experts));
+        assert_ok(moeg_teacher_expert_create(&p.teacher, experts[3]));
+        for (size_t k = 0; k < 4; k++)
+            moeg_expert_free(experts[k]);
+        for (size_t j = 0; j < 4; j++) {
+            moeg_sampling s = line_options();
+            moeg_estimate chosen, own;
+            assert_ok(moeg_boundary_mass(p.router, p.law, 1, &widths[j], &s, &chosen));
+            s.directions = gradients;
+            s.direction_count = 2;
+            assert_ok(moeg_boundary_mass(p.router, p.law, 1, &widths[j], &s, &own));
+            assert_near(chosen.value, own.value, chosen.quad_error + own.quad_error);
+            assert_true(chosen.quad_error <= 1e-10 * chosen.value && own.quad_error <= 1e-10 * own.value);
+        }
+        for (size_t t = 0; t < 2; t++)
+            for (int k = 0; k < 2; k++)
+                assert_rays_are_nodes(&p, both[k], taus[t], 1e-11 * taus[t]);
+        problem_free(&p);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(masses_of_two_directions),
+        cmocka_unit_test(masses_of_a_direction_along_a_tie),
         cmocka_unit_test(risks_of_one_direction),
+        cmocka_unit_test(corners_on_a_tie_through_the_mean),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
