@@ -75,3 +75,10 @@ double moeg_normal_interval(double from, double length)
         return tail(from, 0) - tail(end, lacking);
     return end > 0 ? (erf(-from * half_root) + erf(end * half_root)) / 2 : tail(-end, -lacking) - tail(-from, 0);
 }
+
+double moeg_normal_between(double lo, double hi)
+{
+    if (isinf(lo) && isinf(hi))
+        return lo < hi;
+    return fabs(lo) <= fabs(hi) ? moeg_normal_interval(lo, hi - lo) : moeg_normal_interval(-hi, hi - lo);
+}

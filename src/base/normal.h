@@ -16,4 +16,8 @@ double moeg_normal_mass(double mid, double half);
 /* P(from <= Z <= from + length), length >= 0 or infinite, likewise, for these two as they are. */
 double moeg_normal_interval(double from, double length);
 
+/* P(lo <= Z <= hi), lo <= hi, from the end that is nearer to 0: the other may be as far as lines that are nearly
+ * parallel cross, where a length has no digits of this end left. */
+double moeg_normal_between(double lo, double hi);
+
 #endif

@@ -66,22 +66,13 @@ static double interval_mass(double from, double length)
     return length > 0 ? moeg_normal_interval(from, length) : moeg_normal_interval(-from, -length);
 }
 
-/* P(lo <= T <= hi), from the end that is nearer to 0: the other may be as far as lines that are nearly parallel cross,
- * where a length has no digits of this end left. */
-static double mass_between(double lo, double hi)
-{
-    if (isinf(lo) && isinf(hi))
-        return 1;
-    return fabs(lo) <= fabs(hi) ? interval_mass(lo, hi - lo) : interval_mass(hi, lo - hi);
-}
-
 /* The mass of {gap <= w} on a piece: from the end where the gap is least up to where it is w, or all of it. *lost: the
  * density at an end that is what is left of two lengths, hence right to their rounding. */
 static double piece_mass(const moeg_envelope *e, const moeg_envelope_gap *gap, double w, double *lost)
 {
     *lost = 0;
     if (gap->slope == 0)
-        return gap->level > w ? 0 : mass_between(e->lo, e->hi);
+        return gap->level > w ? 0 : moeg_normal_between(e->lo, e->hi);
     const int rises = gap->slope > 0;
     const double from = rises ? e->lo : e->hi, slope = fabs(gap->slope);
     const double lag = fmax(rises ? from - gap->crossing : gap->crossing - from, 0);
@@ -92,11 +83,11 @@ static double piece_mass(const moeg_envelope *e, const moeg_envelope_gap *gap, d
     if ((lag > 0 || length < reach) && isfinite(end))
         *lost = (1 + fabs(end)) * moeg_normal_density(end);
     if (length < reach)
-        return mass_between(e->lo, e->hi);
+        return moeg_normal_between(e->lo, e->hi);
     if (length <= fabs(from))
         return interval_mass(from, rises ? length : -length);
     *lost += fabs(from) * moeg_normal_density(end);
-    return rises ? mass_between(from, end) : mass_between(end, from);
+    return rises ? moeg_normal_between(from, end) : moeg_normal_between(end, from);
 }
 
 static void add_line(const masses *m, const moeg_strata *strata, size_t l, moeg_envelope *e, size_t step,

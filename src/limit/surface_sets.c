@@ -164,7 +164,5 @@ double moeg_tie_set_top(const moeg_frame *frame, const moeg_tie_sets *sets, cons
         else if (height < 0)
             return 0;
     }
-    if (!(lo < hi))
-        return 0;
-    return isinf(lo) ? moeg_normal_interval(-hi, INFINITY) : moeg_normal_interval(lo, hi - lo);
+    return lo < hi ? moeg_normal_between(lo, hi) : 0;
 }

@@ -75,13 +75,30 @@ static void test_intervals_keep_their_ends(void **state)
     assert_relative(moeg_normal_interval(-2.7, 3.9), 0.881463355975251, 4 * EPS); /* in 30 digits */
 }
 
+/* Between two ends, however far one of them is; from either side. */
+static void test_between_keeps_the_nearer_end(void **state)
+{
+    (void)state;
+    for (double end = -3.3; end < 4; end += 0.7) {
+        for (double far = 1e3; far < 1e308; far *= 1e5) {
+            assert_relative(moeg_normal_between(end, far), moeg_normal_tail(end), 4 * EPS);
+            assert_relative(moeg_normal_between(-far, end), moeg_normal_tail(-end), 4 * EPS);
+        }
+        assert_true(moeg_normal_between(end, INFINITY) == moeg_normal_tail(end));
+        assert_true(moeg_normal_between(-INFINITY, end) == moeg_normal_tail(-end));
+        assert_true(moeg_normal_between(end, end) == 0);
+    }
+    assert_true(moeg_normal_between(-INFINITY, INFINITY) == 1);
+    assert_relative(moeg_normal_between(-2.7, 1.2), 0.881463355975251, 4 * EPS); /* in 30 digits */
+    assert_true(moeg_normal_between(-1.2, 2.7) == moeg_normal_between(-2.7, 1.2));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mass_has_all_its_digits),
-        cmocka_unit_test(test_mass_at_the_ends),
-        cmocka_unit_test(test_tail_is_half_of_two_sides),
-        cmocka_unit_test(test_intervals_keep_their_ends),
+        cmocka_unit_test(test_mass_has_all_its_digits),      cmocka_unit_test(test_mass_at_the_ends),
+        cmocka_unit_test(test_tail_is_half_of_two_sides),    cmocka_unit_test(test_intervals_keep_their_ends),
+        cmocka_unit_test(test_between_keeps_the_nearer_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -239,6 +239,31 @@ static void crowded_ties_have_no_such_constant(void **state)
     moeg_law_free(space);
 }
 
+/* Three rows on one line, or four: along the tie of two of them the others stay at their distance, but for rounding,
+ * and leave an interval whose other end is some 1e16 away. */
+static void constants_beside_parallel_ties(void **state)
+{
+    (void)state;
+    const double W[6 * 2] = {-1, 1, -2, 1, 1, 0, 2, -2, 0, 2, 0, 0}, b[6] = {0.05, 0.5, 0.02, 0.09, -0.15, -0.3};
+    const moeg_sampling s = moeg_sampling_default();
+    for (int turn = 0; turn < 8; turn++) {
+        const double x = cos(turn), y = sin(turn), w = 1e-5;
+        moeg_router *router;
+        moeg_law *law;
+        moeg_estimate got, slope, mass;
+        assert_ok(moeg_router_affine_create(&router, 6, 2, W, b));
+        assert_ok(moeg_law_gaussian_create(&law, 2, NULL, (double[]){1 + x / 2, y / 2, y / 2, 1 - x / 2}));
+        assert_ok(moeg_surface_order_constant(router, 1, law, &s, &got));
+        assert_ok(moeg_surface_slope(router, 1, law, &s, &slope));
+        assert_relative(got.value, slope.value, 1e-13);
+        /* A corner of the plane is w wide. */
+        assert_ok(moeg_boundary_mass(router, law, 1, &w, &s, &mass));
+        assert_relative(got.value, mass.value / w, 1e-4);
+        moeg_router_free(router);
+        moeg_law_free(law);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,6 +273,7 @@ int main(void)
         cmocka_unit_test(narrow_masses_have_these_constants),
         cmocka_unit_test(error_bars_are_right),
         cmocka_unit_test(what_cannot_be_had_says_so),
+        cmocka_unit_test(constants_beside_parallel_ties),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
