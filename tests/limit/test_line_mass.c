@@ -252,35 +252,9 @@ static void wide_widths_take_all(void **state)
             }
 }
 
-/* Equal rows tie on pieces that end where nearly parallel lines cross, at 1e16 and farther: no mass is lost there. */
-static void pieces_may_end_far_out(void **state)
-{
-    (void)state;
-    static const double W[5 * 3] = {1, 0, 0, 0, 1, 0, 0, 0, 1, -1, -1, -1, 1, 0, 0}, own[3] = {1, 0.3, -0.2};
-    const double w[3] = {0, 1, 1000};
-    moeg_sampling s = moeg_sampling_default();
-    moeg_estimate mass[3], along[3];
-    moeg_router *router;
-    moeg_law *law;
-    s.method = MOEG_METHOD_LINE;
-    assert_ok(moeg_router_affine_create(&router, 5, 3, W, NULL));
-    assert_ok(moeg_law_gaussian_create(&law, 3, NULL, NULL));
-    assert_ok(moeg_boundary_mass(router, law, 3, w, &s, mass));
-    assert_near(mass[2].value, 1, 4 * mass[2].std_error);
-    s.directions = own;
-    s.direction_count = 1;
-    assert_ok(moeg_boundary_mass(router, law, 3, w, &s, along));
-    assert_near(along[2].value, 1, along[2].quad_error);
-    for (int j = 0; j < 2; j++)
-        assert_near(mass[j].value, along[j].value, 4 * hypot(mass[j].std_error, along[j].std_error));
-    moeg_router_free(router);
-    moeg_law_free(law);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pieces_may_end_far_out),
         cmocka_unit_test(plane_has_the_digits_of_the_reference),
         cmocka_unit_test(balance_and_pairs_agree_with_stars),
         cmocka_unit_test(every_gap_agrees_with_sampling),
