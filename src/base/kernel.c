@@ -104,6 +104,11 @@ double moeg_kernel_center(size_t n, const double *x, double mean, double *out)
     return moeg_kernel_best()->center(n, x, mean, out);
 }
 
+void moeg_kernel_pairs(size_t n, double *a, const double *b, const double *e, const double *f, double *sums)
+{
+    moeg_kernel_best()->pairs(n, a, b, e, f, sums);
+}
+
 void moeg_kernel_products(size_t p, size_t q, size_t n, size_t stride, const double *a, const double *b, double *out)
 {
     moeg_kernel_best()->products(p, q, n, stride, a, b, out);

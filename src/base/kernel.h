@@ -91,6 +91,10 @@ double moeg_kernel_magnitudes(size_t n, const double *x, double *squares);
 /* out[i] = x[i] - mean; x at any address. Returns their sum. */
 double moeg_kernel_center(size_t n, const double *x, double mean, double *out);
 
+/* n pairs of values a[i] and b[i] with the errors e[i] and f[i], at any addresses: a[i] becomes their mean. In sums
+ * (3): of the means of errors, of the means' |a[i]|, and how many of the 2 n values were not 0. */
+void moeg_kernel_pairs(size_t n, double *a, const double *b, const double *e, const double *f, double *sums);
+
 /* out[i, j] = sum over u < n of a[i, u] b[j, u], a (p x stride), b (q x stride), out (p x q); n a multiple of
  * MOEG_LANES. If b is a, the part of out above the diagonal is left undefined. */
 void moeg_kernel_products(size_t p, size_t q, size_t n, size_t stride, const double *a, const double *b, double *out);

@@ -357,6 +357,7 @@ const moeg_kernel_table MOEG_KERNEL_TABLE = {
     .magnitudes = kernel_magnitudes,
     .finite = kernel_finite,
     .center = kernel_center,
+    .pairs = kernel_pairs,
     .products = kernel_products,
     .bins = kernel_bins,
     .winners = kernel_winners,

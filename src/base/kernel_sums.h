@@ -112,6 +112,48 @@ static double kernel_center(size_t n, const double *x, double mean, double *rest
     return sum_chains(sum);
 }
 
+/* What pairs sum up to, so far. */
+typedef struct pair_sums {
+    reals error[CHAINS], size[CHAINS];
+    words nonzero[CHAINS];
+} pair_sums;
+
+static inline void add_pairs(double *a, const double *b, const double *e, const double *f, pair_sums *s)
+{
+    for (int c = 0; c < CHAINS; c++) {
+        const size_t at = (size_t)(c * VECTOR_LANES);
+        const reals x = load(a + at), y = load(b + at), mean = (x + y) * REALS(0.5);
+        *(loose *)(a + at) = mean;
+        s->size[c] += select_reals((words)(mean < REALS(0.0)), -mean, mean);
+        s->error[c] += (load(e + at) + load(f + at)) * REALS(0.5);
+        s->nonzero[c] -= (words)(x != REALS(0.0)) + (words)(y != REALS(0.0));
+    }
+}
+
+static void kernel_pairs(size_t n, double *restrict a, const double *b, const double *e, const double *f, double *sums)
+{
+    pair_sums s = {.error = {{0}}};
+    size_t i = 0;
+    for (; i + SUM_STEP <= n; i += SUM_STEP)
+        add_pairs(a + i, b + i, e + i, f + i, &s);
+    if (i < n) {
+        double last[4][SUM_STEP];
+        fill_last(n - i, a + i, 0, last[0]);
+        fill_last(n - i, b + i, 0, last[1]);
+        fill_last(n - i, e + i, 0, last[2]);
+        fill_last(n - i, f + i, 0, last[3]);
+        add_pairs(last[0], last[1], last[2], last[3], &s);
+        memcpy(a + i, last[0], (n - i) * sizeof *a);
+    }
+    uint64_t nonzero = 0;
+    for (int c = 0; c < CHAINS; c++)
+        for (int l = 0; l < VECTOR_LANES; l++)
+            nonzero += s.nonzero[c][l];
+    sums[0] = sum_chains(s.error);
+    sums[1] = sum_chains(s.size);
+    sums[2] = (double)nonzero;
+}
+
 /* Rows of a register tile of products, and its columns: with AVX2 more sums would not fit the 16 registers. */
 enum { PRODUCT_ROWS = 4, PRODUCT_COLS = VECTOR_LANES == 8 ? 4 : 2 };
 

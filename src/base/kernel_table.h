@@ -29,6 +29,7 @@ typedef struct moeg_kernel_table {
     int (*finite)(size_t n, const double *x);
     double (*magnitudes)(size_t n, const double *x, double *squares);
     double (*center)(size_t n, const double *x, double mean, double *out);
+    void (*pairs)(size_t n, double *a, const double *b, const double *e, const double *f, double *sums);
     void (*products)(size_t p, size_t q, size_t n, size_t stride, const double *a, const double *b, double *out);
     void (*bins)(size_t nw, const double *w, size_t n, const double *v, uint32_t *bin);
     void (*winners)(size_t step, size_t n, const uint32_t *best, const double *a, double *out);

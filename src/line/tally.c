@@ -3,6 +3,7 @@
 #include <moegeom/estimate.h>
 
 #include "base/error.h"
+#include "base/kernel.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -55,14 +56,14 @@ moeg_status moeg_tally_add(size_t count, size_t n, size_t stride, double *values
 {
     const size_t half = stride / 2;
     const parts at = parts_of(count);
-    for (size_t j = 0; j < count; j++)
-        for (size_t i = 0; i < n; i++) {
-            double *value = values + j * stride + i;
-            state[at.lines + j] += (value[0] != 0) + (value[half] != 0);
-            *value = (*value + value[half]) / 2;
-            state[at.sizes + j] += fabs(*value);
-            state[at.errors + j] += (errors[j * stride + i] + errors[j * stride + half + i]) / 2;
-        }
+    for (size_t j = 0; j < count; j++) {
+        double *value = values + j * stride, sums[3];
+        const double *error = errors + j * stride;
+        moeg_kernel_pairs(n, value, value + half, error, error + half, sums);
+        state[at.errors + j] += sums[0];
+        state[at.sizes + j] += sums[1];
+        state[at.lines + j] += sums[2];
+    }
     return moeg_covariance_add(count, n, stride, values, state);
 }
 

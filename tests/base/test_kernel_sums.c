@@ -109,6 +109,43 @@ static void center_subtracts(void **state)
     }
 }
 
+/* Some values are 0, of both signs, and means too; what is behind the last pair is not looked at, nor written. */
+static void pairs_are_means_and_sums(void **state)
+{
+    (void)state;
+    const moeg_kernel_table *set;
+    for (size_t n = 0; n <= MOST; n++) {
+        double *memory[4], *x[4], a[MOST + 2], sums[3];
+        for (size_t v = 0; v < 4; v++)
+            x[v] = make_values(n, 4 * n + v, &memory[v]);
+        for (size_t i = 0; i < n; i++) {
+            x[0][i] = i % 3 == 0 ? 0 : x[0][i];
+            x[1][i] = i % 5 == 0 ? -0.0 : i % 7 == 0 ? -x[0][i] : x[1][i];
+        }
+        for (size_t v = 0; v < 4; v++)
+            x[v][n] = NAN;
+        long double error = 0, sizes = 0, magnitudes = 0;
+        size_t nonzero = 0;
+        for (size_t i = 0; i < n; i++) {
+            error += ((long double)x[2][i] + x[3][i]) / 2;
+            magnitudes += fabs(x[2][i]) + fabs(x[3][i]);
+            sizes += fabsl((long double)x[0][i] + x[1][i]) / 2;
+            nonzero += (size_t)(x[0][i] != 0) + (x[1][i] != 0);
+        }
+        for (size_t s = 0; (set = moeg_kernel_available(s)) != NULL; s++) {
+            memcpy(a, x[0], (n + 1) * sizeof *a);
+            set->pairs(n, a, x[1], x[2], x[3], sums);
+            for (size_t i = 0; i < n; i++)
+                assert_near(a[i], (x[0][i] + x[1][i]) / 2, 0);
+            assert_true(isnan(a[n]) && sums[2] == (double)nonzero);
+            assert_near(sums[0], (double)error, (double)(n + 2) * EPS / 2 * (double)magnitudes);
+            assert_near(sums[1], (double)sizes, (double)(n + 2) * EPS / 2 * (double)sizes);
+        }
+        for (size_t v = 0; v < 4; v++)
+            moeg_release(memory[v]);
+    }
+}
+
 /* All shapes of edges of the register tiles; of a product with itself the lower triangle. */
 static void products_are_sums_of_products(void **state)
 {
@@ -211,6 +248,11 @@ static void dispatch(void **state)
     assert_true(moeg_kernel_finite(40, x));
     assert_near(moeg_kernel_center(40, x, 0.1, out), best->center(40, x, 0.1, same), 0);
     assert_memory_equal(out, same, sizeof out);
+    double sums[2][3];
+    moeg_kernel_pairs(40, out, x, x, x, sums[0]);
+    best->pairs(40, same, x, x, x, sums[1]);
+    assert_memory_equal(out, same, sizeof out);
+    assert_memory_equal(sums[0], sums[1], sizeof sums[0]);
     moeg_kernel_products(5, 5, 8, 8, x, x, out);
     best->products(5, 5, 8, 8, x, x, same);
     assert_near(out[20], same[20], 0);
@@ -226,6 +268,7 @@ int main(void)
         cmocka_unit_test(magnitudes_are_sums),
         cmocka_unit_test(finite_sees_every_value),
         cmocka_unit_test(center_subtracts),
+        cmocka_unit_test(pairs_are_means_and_sums),
         cmocka_unit_test(products_are_sums_of_products),
         cmocka_unit_test(products_do_not_depend_on_their_place),
         cmocka_unit_test(bins_are_counts),
