@@ -23,16 +23,24 @@ static inline void assert_unknown(const moeg_estimate *e)
     assert_true(isinf(e->std_error) && e->lo == -INFINITY && e->hi == INFINITY);
 }
 
+/* To be freed with moeg_nodes_free(), if it is MOEG_OK. */
+static inline moeg_status nodes_of(const struct problem *p, moeg_nodes *nodes)
+{
+    const char *refusal;
+    const moeg_status status = moeg_nodes_init("test", p->moe, p->teacher, p->law, nodes, &refusal);
+    if (status == MOEG_OK)
+        assert_null(refusal);
+    return status;
+}
+
 static inline moeg_status nodes_curve(const struct problem *p, moeg_mixing mixing, size_t ntau, const double *tau,
                                       const moeg_sampling *s, moeg_estimate *hard, moeg_estimate *soft,
                                       moeg_estimate *gap, double *covariance)
 {
     moeg_nodes nodes;
-    const char *refusal;
-    moeg_status status = moeg_nodes_init("test", p->moe, p->teacher, p->law, &nodes, &refusal);
+    moeg_status status = nodes_of(p, &nodes);
     if (status != MOEG_OK)
         return status;
-    assert_null(refusal);
     status = moeg_nodes_risk_curve("test", &nodes, mixing, ntau, tau, s, hard, soft, gap, covariance);
     moeg_nodes_free(&nodes);
     return status;
@@ -42,11 +50,9 @@ static inline moeg_status nodes_remainder(const struct problem *p, moeg_mixing m
                                           const moeg_sampling *s, moeg_estimate *slope, moeg_estimate *remainder)
 {
     moeg_nodes nodes;
-    const char *refusal;
-    moeg_status status = moeg_nodes_init("test", p->moe, p->teacher, p->law, &nodes, &refusal);
+    moeg_status status = nodes_of(p, &nodes);
     if (status != MOEG_OK)
         return status;
-    assert_null(refusal);
     status = moeg_nodes_remainder("test", &nodes, mixing, ntau, tau, s, slope, remainder);
     moeg_nodes_free(&nodes);
     return status;

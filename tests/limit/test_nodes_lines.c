@@ -1,11 +1,8 @@
 /* Risks on general lines drawn at random: every gate, experts of any kind, teachers in pieces and bounded cells inside
  * the error bars of sampling; errors that do not grow as tau falls; what is refused, threads and memory. */
 #include "limit/gates.h"
-#include "limit/nodes_problem.h"
-#include "limit/nodes_run.h"
+#include "limit/nodes_robust.h"
 #include "limit/rays.h"
-#include "support/estimates.h"
-#include "support/failing_alloc.h"
 
 enum { NT = 3 };
 static const double taus[NT] = {0.3, 0.03, 0};
@@ -233,60 +230,21 @@ static void masked_experts_are_left_out(void **state)
     assert_same_estimates(hard, hard + 1, 1);
 }
 
+static moeg_status everything(const struct problem *p, moeg_mixing mixing, const moeg_sampling *s, moeg_estimate *all)
+{
+    return moeg_risk_curve(p->moe, p->teacher, p->law, mixing, NT, taus, s, all, all + 1, all + 1 + NT, NULL);
+}
+
 static void threads_change_no_bit(void **state)
 {
     (void)state;
-    static const int threads[] = {1, 2, 5};
-    for (int which = 0; which < 2; which++) {
-        struct problem p;
-        moeg_estimate all[3][2 * NT + 1];
-        if (which == 0)
-            five_experts(&p, moeg_gate_topk_raw(2));
-        else
-            curved(&p, 4, 0);
-        for (int i = 0; i < 3; i++) {
-            moeg_sampling s = lines_of(256);
-            s.max_threads = threads[i];
-            assert_ok(moeg_risk_curve(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, NT, taus, &s, all[i], all[i] + 1,
-                                      all[i] + 1 + NT, NULL));
-            assert_same_estimates(all[i], all[0], 2 * NT + 1);
-        }
-        problem_free(&p);
-    }
-}
-
-static moeg_status everything(void *user)
-{
-    const struct problem *p = user;
-    moeg_estimate hard = {.value = 42}, soft[NT], gap[NT];
-    moeg_sampling s = lines_of(64);
-    s.max_threads = 1;
-    const moeg_status status =
-        moeg_risk_curve(p->moe, p->teacher, p->law, MOEG_MIX_LOSS, NT, taus, &s, &hard, soft, gap, NULL);
-    if (status < 0)
-        assert_near(hard.value, 42, 0);
-    return status == MOEG_EUNABLE ? MOEG_OK : status;
+    assert_threads_change_no_bit(everything, 2 * NT + 1, 256);
 }
 
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    struct problem p;
-    five_experts(&p, moeg_gate_subset(2));
-    assert_true(fail_every_allocation(everything, &p) > 60);
-    problem_free(&p);
-    problem_draw(&p, 9, 3, 2, 1);
-    p.gate = moeg_gate_topk_raw(1);
-    p.pieces = 2;
-    p.V[0] = 1;
-    problem_build(&p);
-    assert_true(fail_every_allocation(everything, &p) > 30);
-    problem_free(&p);
-    problem_draw(&p, 9, 3, 1, 1);
-    p.gate = moeg_gate_topk_raw(1);
-    problem_build(&p);
-    assert_true(fail_every_allocation(everything, &p) > 20);
-    problem_free(&p);
+    assert_every_allocation_may_fail(everything, MOEG_MIX_LOSS);
 }
 
 int main(void)

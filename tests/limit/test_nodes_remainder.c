@@ -1,11 +1,8 @@
 /* What the gap has beyond its slope at 0, on general lines drawn at random: against rays and the plane in disguise;
  * what is exactly 0, what is refused, threads and memory. */
-#include "limit/nodes_problem.h"
-#include "limit/nodes_run.h"
+#include "limit/nodes_robust.h"
 #include "limit/plane_problem.h"
 #include "limit/rays.h"
-#include "support/estimates.h"
-#include "support/failing_alloc.h"
 
 /* Where rays go too; with and without a jump. */
 static void rays_are_lines(void **state)
@@ -200,55 +197,22 @@ static void what_has_no_leading_term_says_so(void **state)
     problem_free(&p);
 }
 
-static moeg_status everything(void *user)
+static moeg_status everything(const struct problem *p, moeg_mixing mixing, const moeg_sampling *s, moeg_estimate *all)
 {
-    const struct problem *p = user;
-    const double tau[2] = {1e-4, 0.2};
-    moeg_estimate slope = {.value = 42}, rest[2];
-    moeg_sampling s = lines_of(64);
-    s.max_threads = 1;
-    const moeg_status status =
-        moeg_leading_remainder(p->moe, p->teacher, p->law, MOEG_MIX_OUTPUT, 2, tau, &s, &slope, rest);
-    if (status < 0)
-        assert_near(slope.value, 42, 0);
-    return status == MOEG_EUNABLE ? MOEG_OK : status;
+    const double tau[2] = {0.1, 1e-3};
+    return moeg_leading_remainder(p->moe, p->teacher, p->law, mixing, 2, tau, s, all, all + 1);
 }
 
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    struct problem p;
-    five_experts(&p, moeg_gate_subset(2));
-    assert_true(fail_every_allocation(everything, &p) > 60);
-    problem_free(&p);
-    problem_draw(&p, 9, 3, 2, 1);
-    p.gate = moeg_gate_topk_raw(1);
-    problem_build(&p);
-    assert_true(fail_every_allocation(everything, &p) > 30);
-    problem_free(&p);
+    assert_every_allocation_may_fail(everything, MOEG_MIX_OUTPUT);
 }
 
 static void threads_change_no_bit(void **state)
 {
     (void)state;
-    static const int threads[] = {1, 2, 5};
-    const double tau[2] = {0.1, 1e-3};
-    for (int which = 0; which < 2; which++) {
-        struct problem p;
-        moeg_estimate all[3][3];
-        if (which == 0)
-            five_experts(&p, moeg_gate_topk_raw(2));
-        else
-            curved(&p, 4, 0);
-        for (int i = 0; i < 3; i++) {
-            moeg_sampling s = lines_of(512);
-            s.max_threads = threads[i];
-            assert_true(
-                moeg_leading_remainder(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 2, tau, &s, all[i], all[i] + 1) >= 0);
-            assert_same_estimates(all[i], all[0], 3);
-        }
-        problem_free(&p);
-    }
+    assert_threads_change_no_bit(everything, 3, 512);
 }
 
 int main(void)
