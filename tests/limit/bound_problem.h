@@ -195,6 +195,20 @@ static inline moeg_output_limits bound_limits(const struct bound_problem *p)
     return limits;
 }
 
+/* Outputs affine in X ~ N(0, 1), of two experts that change places at 0, and m constant. To be freed with
+ * problem_free(). */
+static inline struct problem bound_affine_pair(void)
+{
+    struct problem p = {.K = 2, .d = 1, .m = 1, .covariance = {1}, .W = {1, 0}};
+    p.A[0][0] = 1;
+    p.c[0][0] = 0.5;
+    p.A[1][0] = -0.3;
+    p.c[1][0] = -0.2;
+    p.c[2][0] = 0.3;
+    problem_build(&p);
+    return p;
+}
+
 /* Whether two rows have different weights, neither of them 0. */
 static inline int bound_is_uneven(const struct bound_problem *p)
 {

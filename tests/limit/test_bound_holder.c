@@ -1,18 +1,6 @@
 /* How late the upper limits of E Q^p set in, as bound.h has it: outputs affine in a normal X. */
-#include "limit/problem.h"
+#include "limit/bound_problem.h"
 #include "support/coverage.h"
-
-static struct problem two_experts(void)
-{
-    struct problem p = {.K = 2, .d = 1, .m = 1, .covariance = {1}, .W = {1, 0}};
-    p.A[0][0] = 1;
-    p.c[0][0] = 0.5;
-    p.A[1][0] = -0.3;
-    p.c[1][0] = -0.2;
-    p.c[2][0] = 0.3;
-    problem_build(&p);
-    return p;
-}
 
 /* |f_i - f_j| (2 |m - f_j| + |f_i - f_j|), j the expert that wins. */
 static double change(const struct problem *p, double x)
@@ -63,7 +51,7 @@ static void limits_set_in_late(void **state)
     (void)state;
     const double powers[] = {1.5, 2, 3};
     const size_t runs = COVERAGE_JUDGES ? 1000 : 10;
-    struct problem problem = two_experts();
+    struct problem problem = bound_affine_pair();
     for (int i = 0; i < 3; i++) {
         const double p = powers[i], mean = moment_of(&problem, p);
         const double rows = 30 * p * p * moment_of(&problem, 2 * p) / (mean * mean);

@@ -2,6 +2,7 @@
  * cannot be had. */
 #include "limit/bound_problem.h"
 #include "support/coverage.h"
+#include "support/estimates.h"
 #include "support/failing_alloc.h"
 
 enum { TAUS = 5 };
@@ -238,10 +239,7 @@ static void bits_do_not_depend_on_threads(void **state)
         s.max_threads = threads;
         assert_true(moeg_bound_moment(p.moe, p.teacher, law, MOEG_MIX_LOSS, TAUS, taus, &s, to) >= 0);
         assert_true(moeg_bound_holder_moment(p.moe, p.teacher, law, MOEG_MIX_LOSS, 1.1, &s, to + TAUS) >= 0);
-        for (size_t t = 0; t <= TAUS && threads > 1; t++) {
-            assert_memory_equal(&one[t].value, &many[t].value, sizeof(double));
-            assert_memory_equal(&one[t].std_error, &many[t].std_error, sizeof(double));
-        }
+        assert_same_estimates(to, one, TAUS + 1);
     }
     s.max_threads = 1;
     s.progress = cancel;
@@ -432,13 +430,7 @@ static void overflow_is_named(void **state)
 static void moments_of_high_order(void **state)
 {
     (void)state;
-    struct problem p = {.K = 2, .d = 1, .m = 1, .covariance = {1}, .W = {1, 0}};
-    p.A[0][0] = 1;
-    p.c[0][0] = 0.5;
-    p.A[1][0] = -0.3;
-    p.c[1][0] = -0.2;
-    p.c[2][0] = 0.3;
-    problem_build(&p);
+    struct problem p = bound_affine_pair();
     moeg_sampling s = moeg_sampling_default();
     s.n = 2000;
     for (s.seed = 0; s.seed < 20; s.seed++) {
