@@ -3,25 +3,11 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/vector.h"
+#include "line/triangle.h"
 #include "model/model.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
-
-/* What sums over d coordinates lose of their terms. */
-static double rounding_of(size_t d)
-{
-    return 4 * DBL_EPSILON * sqrt((double)d);
-}
-
-static double largest_magnitude(size_t n, const double *x)
-{
-    double largest = 0;
-    for (size_t j = 0; j < n; j++)
-        largest = fmax(largest, fabs(x[j]));
-    return largest;
-}
 
 /* row = w L; L = I if factor is NULL. */
 static void transform_row(size_t d, const double *w, const double *factor, double *row)
@@ -50,9 +36,9 @@ static int is_singular(size_t d, const double *factor)
 static void fill_reach(const moeg_frame *frame, double *reach)
 {
     const size_t d = frame->d;
-    const double all = frame->singular ? largest_magnitude(d * d, frame->factor) : 0;
+    const double all = frame->singular ? moeg_largest(d * d, frame->factor) : 0;
     for (size_t j = 0; j < d; j++)
-        reach[j] = frame->factor == NULL ? 1 : fmax(all, largest_magnitude(d, frame->factor + j * d));
+        reach[j] = frame->factor == NULL ? 1 : fmax(all, moeg_largest(d, frame->factor + j * d));
 }
 
 /* Rows W L of the experts that are not masked, (K x d), and their constants W mean + b; in `size`, of both together. */
@@ -61,10 +47,10 @@ static void fill_rows(const moeg_frame *frame, const double *W, const double *b,
 {
     const size_t d = frame->d;
     for (size_t i = 0; i < logits->K; i++) {
-        const double *w = W + logits->expert[i] * d, unit = rounding_of(d);
+        const double *w = W + logits->expert[i] * d, unit = moeg_triangle_rounding(d);
         transform_row(d, w, frame->factor, row + i * d);
         logits->constant[i] = b[logits->expert[i]] + moeg_dot(d, w, frame->mean);
-        size[i] = fabs(logits->constant[i]) + largest_magnitude(d, row + i * d);
+        size[i] = fabs(logits->constant[i]) + moeg_largest(d, row + i * d);
         logits->rounding[i] = unit * fabs(b[logits->expert[i]]);
         for (size_t j = 0; j < d; j++)
             logits->rounding[i] += unit * fabs(w[j]) * (reach[j] + fabs(frame->mean[j]));
@@ -92,65 +78,6 @@ static int subtract_reference(size_t d, const moeg_frame_logits *logits, const d
         finite &= isfinite(logits->constant[k]) != 0;
     }
     return finite;
-}
-
-/* x (I - v v' 2/v.v), from coordinate `from` on; v has norm sqrt(2). */
-static void reflect(size_t d, size_t from, const double *v, double *x)
-{
-    const double share = moeg_dot(d - from, v + from, x + from);
-    for (size_t j = from; j < d; j++)
-        x[j] -= share * v[j];
-}
-
-/* The lower triangle of rows (count x d) by Householder reflections, row by row, in place; those of the r dimensions
- * found stay in v (r x d). Each row is first scaled by a power of two, kept in `exponent`, so that no square over- or
- * underflows. A row whose rest is no more than the rounding of the differences that it came from takes no reflection,
- * and no dimension: that rest is cut off. Where rounding is known to be more, `lost` (count), so is what that may be,
- * with that of the dimensions before; of those, lost / norm is kept in its place. */
-static size_t triangulate(size_t count, size_t d, double *row, double *lost, int *exponent, double *v)
-{
-    for (size_t k = 0; k < count; k++) {
-        frexp(largest_magnitude(d, row + k * d), &exponent[k]);
-        for (size_t j = 0; j < d; j++)
-            row[k * d + j] = ldexp(row[k * d + j], -exponent[k]);
-    }
-    size_t rank = 0;
-    for (size_t k = 0; k < count && rank < d; k++) {
-        double rounding = ldexp(lost[k], -exponent[k]);
-        for (size_t q = 0; q < rank; q++)
-            rounding += fabs(row[k * d + q]) * lost[q];
-        double *reflector = v + rank * d, *rest = row + k * d + rank;
-        const double norm = sqrt(moeg_dot(d - rank, rest, rest));
-        if (norm <= fmax(rounding, rounding_of(d))) {
-            memset(rest, 0, (d - rank) * sizeof *rest);
-            continue;
-        }
-        const double head = rest[0] < 0 ? norm : -norm;
-        memset(reflector, 0, d * sizeof *reflector);
-        memcpy(reflector + rank, rest, (d - rank) * sizeof *rest);
-        reflector[rank] -= head;
-        const double scale = sqrt(2 / moeg_dot(d - rank, reflector + rank, reflector + rank));
-        for (size_t j = rank; j < d; j++)
-            reflector[j] *= scale;
-        for (size_t i = k + 1; i < count; i++)
-            reflect(d, rank, reflector, row + i * d);
-        lost[rank] = rounding / norm;
-        rest[0] = head;
-        memset(rest + 1, 0, (d - rank - 1) * sizeof *rest);
-        rank++;
-    }
-    return rank;
-}
-
-/* Q, the first r rows of the product of the reflections, the last first. */
-static void make_basis(size_t d, size_t r, const double *v, double *Q)
-{
-    memset(Q, 0, r * d * sizeof *Q);
-    for (size_t i = 0; i < r; i++) {
-        Q[i * d + i] = 1;
-        for (size_t k = r; k > 0; k--)
-            reflect(d, k - 1, v + (k - 1) * d, Q + i * d);
-    }
 }
 
 /* T of one router from its rows of the triangle, scaled back; rows that were equal in all bits, as twin says, are so
@@ -253,8 +180,8 @@ static int make_frame(size_t count, const moeg_router *const *routers, moeg_fram
     if (!finite)
         return 0;
     find_twins(count, frame->d, s->row, s->twin);
-    frame->r = triangulate(count, frame->d, s->row, s->lost, s->exponent, s->v);
-    make_basis(frame->d, frame->r, s->v, frame->Q);
+    frame->r = moeg_triangulate(count, frame->d, s->row, s->lost, s->exponent, s->v);
+    moeg_triangle_basis(frame->d, frame->r, s->v, frame->Q);
     for (size_t i = 0, first = 0; i < frame->routers; first += frame->logits[i].K, i++)
         finite &= make_weights(frame->d, frame->r, first, s->row, s->exponent, s->twin, &frame->logits[i]);
     return finite;
