@@ -4,6 +4,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 
 void moeg_panel_sum(const moeg_rays *rays, size_t stratum, const moeg_ray_quantity *quantity, const double *normal,
                     double anchor, double lo, double hi, moeg_ray_buffers *buffers, double *sums)
@@ -34,4 +35,20 @@ void moeg_panel_sum(const moeg_rays *rays, size_t stratum, const moeg_ray_quanti
         sums[3 * j + 1] = fabs(fine - coarse);
         sums[3 * j + 2] = rounding;
     }
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+size_t moeg_panel_merge(size_t count, double *ends)
+{
+    size_t kept = 0;
+    qsort(ends, count, sizeof *ends, ascending);
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || ends[i] - ends[kept - 1] > 16 * DBL_EPSILON * (1 + fabs(ends[i])))
+            ends[kept++] = ends[i];
+    return kept;
 }

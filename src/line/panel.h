@@ -13,4 +13,8 @@ enum { MOEG_PANEL = 2 * MOEG_QUAD_NODES - 1 };
 void moeg_panel_sum(const moeg_rays *rays, size_t stratum, const moeg_ray_quantity *quantity, const double *normal,
                     double anchor, double lo, double hi, moeg_ray_buffers *buffers, double *sums);
 
+/* Sorts the ends of panels, and makes one of those that rounding alone tells apart: nodes between them would lie where
+ * what is averaged changes. Returns how many are left. */
+size_t moeg_panel_merge(size_t count, double *ends);
+
 #endif

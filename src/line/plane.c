@@ -9,7 +9,6 @@
 #include "line/panel.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* Beyond, the density is 0 in double. */
 static const double EDGE = 38.5;
@@ -51,12 +50,6 @@ static int is_limit(const plane *p, size_t a, double y)
     return above < rank && rank <= above + level;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* Where two limits meet. */
 static void find_kinks(plane *p)
 {
@@ -75,7 +68,7 @@ static void find_kinks(plane *p)
         }
     }
     p->kink[p->kinks++] = EDGE;
-    qsort(p->kink, p->kinks, sizeof *p->kink, ascending);
+    p->kinks = moeg_panel_merge(p->kinks, p->kink);
     p->finest = width > 0 && steepest > 0 ? fmin(p->widest, width / (p->ray->steepest * steepest)) : p->widest;
 }
 

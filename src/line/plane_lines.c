@@ -10,7 +10,6 @@
 #include "line/vertex.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* Beyond EDGE the density is 0 in double; within BULK it is all but 1e-18 of the probability. */
 static const double EDGE = 38.5, BULK = 9;
@@ -39,12 +38,6 @@ typedef struct plane {
     double *memory;
     moeg_ray_buffers buffers;
 } plane;
-
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
 
 static void add_kink(plane *p, double y)
 {
@@ -107,7 +100,7 @@ static void find_kinks(const moeg_vertices *vertices, plane *p)
         if (!is_of_pair(p) || moeg_vertices_decide(vertices, i, s->i, s->j))
             add_kink(p, vertices->point[2 * i] * p->normal[0] + vertices->point[2 * i + 1] * p->normal[1]);
     add_steep(p);
-    qsort(p->kink, p->kinks, sizeof *p->kink, ascending);
+    p->kinks = moeg_panel_merge(p->kinks, p->kink);
     for (size_t k = 0; k < 2 * strata->K; k++)
         steepest = fmax(steepest, fabs(p->rays->frame.logits[0].T[k]));
     p->finest = p->quantity->width > 0 ? fmin(WIDEST, p->quantity->width / steepest) : WIDEST;
