@@ -72,6 +72,12 @@ moeg_status moeg_nodes_flush(moeg_nodes_work *w);
 moeg_status moeg_nodes_meet(moeg_nodes_work *w, size_t line, double weight, int *met);
 moeg_status moeg_nodes_leave(moeg_nodes_work *w, size_t line);
 
+/* Where three tie at once, their order changes in one step, and the deciding ranks may come to tie within it: before
+ * the step marks the experts above the tie, in `lag`; after it fails, MOEG_EUNSUPPORTED, if one of three has come to
+ * them that tie wherever two do. */
+void moeg_nodes_mark_best(moeg_nodes_work *w);
+moeg_status moeg_nodes_check_marks(const moeg_nodes_work *w);
+
 /* How near a tie the teacher jumps at t. */
 void moeg_nodes_pass_jump(moeg_nodes_work *w, size_t line, double weight, double t);
 

@@ -11,6 +11,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 static const double LN_2 = 0.693147180559945309417;
 
@@ -159,6 +160,25 @@ moeg_status moeg_nodes_meet(moeg_nodes_work *w, size_t line, double weight, int 
     of->weight = weight;
     moeg_nodes_fill_panel(w, &t, &start);
     return MOEG_OK;
+}
+
+void moeg_nodes_mark_best(moeg_nodes_work *w)
+{
+    memset(w->lag, 0, w->student.K * sizeof *w->lag);
+    for (size_t rank = 0; rank < w->nodes->rank; rank++)
+        w->lag[w->student.order[rank]] = 1;
+}
+
+moeg_status moeg_nodes_check_marks(const moeg_nodes_work *w)
+{
+    const moeg_envelope *e = &w->student;
+    const size_t rank = w->nodes->rank;
+    moeg_status status = MOEG_OK;
+    for (size_t i = 0; i < rank; i++)
+        for (size_t j = rank; j < e->K && status == MOEG_OK; j++)
+            if (w->lag[e->order[i]] == 0 && w->lag[e->order[j]] == 1)
+                status = check_third(w, e->order[j], e->order[i]);
+    return status;
 }
 
 moeg_status moeg_nodes_leave(moeg_nodes_work *w, size_t line)

@@ -209,9 +209,12 @@ static moeg_status step(moeg_nodes_work *w, size_t line, const stretch *at)
         step_teacher(w);
     if (jumps && curve->with_lead && status == MOEG_OK && others_win(w))
         status = moeg_nodes_leave(w, line);
+    const int hides = looks && student && !met && curve->needs_lead && status == MOEG_OK;
+    if (hides)
+        moeg_nodes_mark_best(w);
     if (student)
         moeg_envelope_next(&w->student);
-    return status;
+    return hides ? moeg_nodes_check_marks(w) : status;
 }
 
 /* One line: along both envelopes at once. */

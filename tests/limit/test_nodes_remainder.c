@@ -176,6 +176,21 @@ static void what_has_no_leading_term_says_so(void **state)
         assert_non_null(strstr(moeg_last_error(), "tie wherever two of them do and decide"));
         problem_free(&p);
     }
+    /* The second and the third of all three decide, whoever comes first. */
+    for (size_t first = 0; first < 6; first++) {
+        const double rows[3] = {-0.12956374140668586, 0.50428087341523309, 1.0650852542823466};
+        const size_t second = (first + 1 + first / 3) % 3;
+        p = (struct problem){
+            .K = 3, .d = 1, .m = 1, .mean = {-0.67439581212286215}, .covariance = {1}, .c = {{0}, {5}, {1}}};
+        p.W[first % 3] = rows[0];
+        p.W[second] = rows[1];
+        p.W[3 - first % 3 - second] = rows[2];
+        p.gate = moeg_gate_subset(2);
+        problem_build(&p);
+        assert_status(moeg_leading_slope(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, &s, &slope), MOEG_EUNSUPPORTED,
+                      "tie wherever two of them do and decide");
+        problem_free(&p);
+    }
     /* They do not decide. */
     problem_draw(&p, 3, 4, 3, 1);
     for (size_t l = 0; l < 3; l++)
