@@ -33,14 +33,34 @@ static moeg_status add_panel(moeg_nodes_work *w, size_t line, double weight, dou
     return status;
 }
 
+/* How far from the anchor the last of the experts that part from the deciding one, or near it, stops to be felt:
+ * beyond, up to `reach`, only such count as keep their distance, and terms are as smooth as the density. */
+static double settles(const moeg_nodes_work *w, double sign, double reach)
+{
+    const double most = w->curve->felt * w->curve->context->tau[w->curve->context->order[0]];
+    double last = 0;
+    for (size_t j = 0; j < w->nodes->K; j++) {
+        const double slope = sign * w->slope[j], distance = fabs(w->lag[j]);
+        if (slope == 0)
+            continue;
+        if (distance > 0 && (slope > 0) != (w->lag[j] > 0))
+            last = distance - fabs(slope) * reach > most ? last : reach;
+        else
+            last = fmax(last, (most - distance) / fabs(slope));
+    }
+    return last;
+}
+
 /* Panels from an end of a piece inward, up to `reach`. */
 static moeg_status add_side(moeg_nodes_work *w, size_t line, double weight, double anchor, double sign, double reach,
                             double first)
 {
     moeg_status status = MOEG_OK;
     moeg_nodes_set_anchor(w, anchor);
+    const double settled = settles(w, sign, reach);
     for (double from = 0; from < reach && status == MOEG_OK;) {
-        const double width = fmin(fmax(first, from), WIDEST), to = from + 1.5 * width < reach ? from + width : reach;
+        const double width = from >= settled ? WIDEST : fmin(fmax(first, from), WIDEST),
+                     to = from + 1.5 * width < reach ? from + width : reach;
         status = add_panel(w, line, weight, anchor, sign, from, to, MOEG_NODES_FOR_GAPS);
         from = to;
     }

@@ -207,6 +207,47 @@ static void ties_of_three_below_the_top_are_no_interfaces(void **state)
     }
 }
 
+static int three(size_t n, const double *x, double *out, void *user)
+{
+    (void)x;
+    *(size_t *)user += n;
+    for (size_t i = 0; i < n; i++)
+        out[i] = 3;
+    return 0;
+}
+
+/* Two experts that tie everywhere share a third of the plane at any temperature: 2 in place of 1 there, and 4 - 1 more
+ * of a loss of the teacher 0. What others add is felt near the ends alone: three times the decades are three times the
+ * lines, and no more nodes on each. */
+static void equal_rows_cost_decades_once(void **state)
+{
+    (void)state;
+    static const double taus[] = {1e-15, 1e-45};
+    const double W[8] = {1, 0, cos(2 * PI / 3), sin(2 * PI / 3), cos(2 * PI / 3), -sin(2 * PI / 3), 1, 0};
+    size_t rows[2] = {0, 0}, *counts = rows;
+    moeg_sampling s = line_options();
+    s.max_threads = 1;
+    for (size_t t = 0; t < 2; t++, counts++) {
+        struct problem p = {.K = 4, .d = 2, .m = 1};
+        moeg_expert *experts[5];
+        for (size_t k = 0; k < 5; k++)
+            assert_ok(k == 3 ? moeg_expert_callback_create(&experts[k], 2, 1, three, NULL, counts)
+                             : moeg_expert_constant_create(&experts[k], 2, 1, (double[]){k < 4}));
+        assert_ok(moeg_law_gaussian_create(&p.law, 2, NULL, NULL));
+        assert_ok(moeg_router_affine_create(&p.router, 4, 2, W, NULL));
+        assert_ok(moeg_moe_create(&p.moe, p.router, moeg_gate_softmax(), experts));
+        assert_ok(moeg_teacher_expert_create(&p.teacher, experts[4]));
+        for (size_t k = 0; k < 5; k++)
+            moeg_expert_free(experts[k]);
+        moeg_estimate gap;
+        assert_ok(moeg_risk_gap(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 1, &taus[t], &s, &gap));
+        assert_near(gap.value, 1, gap.quad_error + 10 * taus[t]);
+        assert_true(gap.std_error == 0 && gap.quad_error <= 1e-12);
+        problem_free(&p);
+    }
+    assert_true(rows[0] > 0 && rows[1] < 4 * rows[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +256,7 @@ int main(void)
         cmocka_unit_test(risks_of_one_direction),
         cmocka_unit_test(corners_on_a_tie_through_the_mean),
         cmocka_unit_test(ties_of_three_below_the_top_are_no_interfaces),
+        cmocka_unit_test(equal_rows_cost_decades_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
