@@ -50,7 +50,8 @@ typedef enum moeg_mixing {
  * cell in one ray [theory: star directions]; along a ray the integral is a quadrature at any tau, and the error does
  * not grow as tau -> 0. Logits that differ in two dimensions leave one more quadrature (std_error 0); else units are
  * lines, s->n of them in all, in antithetic pairs (an odd one is left out), and std_error is that over pairs;
- * `contributing` counts the lines whose gap, or risk, is not 0.
+ * `contributing` counts the lines whose gap, or risk, is not 0. Where every tie is far from the mean of the law, more
+ * lines are drawn around those that are nearest [theory: far ties]; s->n too small for that is #MOEG_EINVAL.
  *
  * Where an affine router under a Gaussian law has no such rays, LINE takes general lines [theory: nodes on a line]: any
  * of the gates, experts of any kind, cells without a star, and a teacher that is an expert, a soft mixture, or a hard

@@ -24,8 +24,8 @@ static size_t layout(const moeg_nodes_sampler *l, double *base, moeg_line_draw *
     const size_t stride = draw->stride, walked = moeg_nodes_count(&l->curve);
     size_t used = 0;
     draw->u = moeg_take(base, &used, l->curve.nodes->drawn * stride);
-    draw->values = moeg_take(base, &used, l->count * stride);
-    draw->errors = moeg_take(base, &used, l->count * stride);
+    draw->values = moeg_take(base, &used, (l->count + 1) * stride);
+    draw->errors = moeg_take(base, &used, (l->count + 1) * stride);
     b->values = moeg_take(base, &used, walked * stride);
     b->errors = moeg_take(base, &used, walked * stride);
     b->workspace = moeg_take(base, &used, moeg_nodes_workspace(&l->curve, stride));
@@ -159,6 +159,32 @@ static moeg_status set_curve(const char *function, const moeg_nodes *p, moeg_mix
     return status;
 }
 
+static int shift_of(const void *self, const moeg_ties *ties, size_t tie, size_t stratum, double *shift)
+{
+    const moeg_strata *strata = self;
+    moeg_shift_across(ties->r, strata->stratum[stratum].direction, ties->point + tie * ties->r, shift);
+    return 1;
+}
+
+/* Where ranks that decide tie far from the mean, lines are drawn around there as well. */
+static moeg_status make_shifts(const char *function, const moeg_nodes *p, const moeg_strata *strata, uint64_t n,
+                               moeg_shifts *shifts)
+{
+    const moeg_gap gap = {p->rank, p->rank + 1};
+    moeg_ties ties;
+    moeg_status status = moeg_ties_init(function, &p->frame.logits[0], p->r, gap, MOEG_TIES_CUT, &ties);
+    if (status != MOEG_OK)
+        return status;
+    status = moeg_shifts_init(function, strata->count, p->r, &ties, shift_of, strata, n, shifts);
+    moeg_ties_free(&ties);
+    if (status == MOEG_OK && !p->affine) {
+        status = moeg_shifts_embed(function, &p->frame, shifts);
+        if (status != MOEG_OK)
+            moeg_shifts_free(shifts);
+    }
+    return status;
+}
+
 static void release(moeg_nodes_sampler *l)
 {
     for (size_t k = 0; l->way != NULL && k < l->strata.count; k++)
@@ -179,11 +205,14 @@ moeg_status moeg_nodes_sample(const char *function, const moeg_nodes *p, moeg_mi
         status = moeg_fail(MOEG_EINVAL, "%s: too few lines for their error bars", function);
     if (status == MOEG_OK)
         status = set_curve(function, p, mixing, tau, &l);
+    moeg_shifts shifts = {0};
+    if (status == MOEG_OK)
+        status = make_shifts(function, p, &l.strata, s->n, &shifts);
     if (status == MOEG_OK)
         status = moeg_nodes_result_init(function, l.count, result);
     if (status == MOEG_OK) {
         const moeg_line_source source = {
-            .strata = l.strata.count,
+            .shifts = &shifts,
             .drawn = p->drawn,
             .count = l.count,
             .excess = excess,
@@ -201,6 +230,7 @@ moeg_status moeg_nodes_sample(const char *function, const moeg_nodes *p, moeg_mi
         for (size_t t = 0; t < ntau && !rests; t++)
             result->unit[1 + t] = l.unit[t];
     }
+    moeg_shifts_free(&shifts);
     release(&l);
     return status;
 }

@@ -136,6 +136,7 @@ moeg_status moeg_ray_gap_expect(const char *function, const moeg_ray_gap *c, dou
         .excess = excess,
         .aim = c->with_lead ? 0 : moeg_ray_gap_first(c),
         .aims = c->ntau + (c->with_lead ? 1 : 0),
+        .gap = moeg_gap_margin(),
         .width = width,
     };
     const moeg_status status = moeg_rays_expect(function, &c->risk->rays, &quantity, c->s, result);

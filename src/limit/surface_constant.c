@@ -43,7 +43,7 @@ static moeg_status crowded(const context *c)
 static size_t room(const void *self, size_t stride)
 {
     const context *c = self;
-    return (c->sets->R + 2) * stride + moeg_round_lanes(2 * c->sets->R);
+    return (c->sets->R + 4) * stride + moeg_round_lanes(2 * c->sets->R);
 }
 
 static void place(const void *self, size_t stratum, moeg_line_draw *draw)
@@ -52,7 +52,7 @@ static void place(const void *self, size_t stratum, moeg_line_draw *draw)
     (void)stratum;
     draw->u = draw->base;
     draw->values = draw->u + c->sets->R * draw->stride;
-    draw->errors = draw->values + draw->stride;
+    draw->errors = draw->values + 2 * draw->stride;
 }
 
 static moeg_status evaluate(const void *self, size_t stratum, const moeg_line_draw *draw)
@@ -60,7 +60,7 @@ static moeg_status evaluate(const void *self, size_t stratum, const moeg_line_dr
     const context *c = self;
     (void)stratum;
     for (size_t i = 0; i < draw->stride; i++) {
-        draw->values[i] = constant_at(c, draw->u + i, draw->stride, draw->errors + draw->stride);
+        draw->values[i] = constant_at(c, draw->u + i, draw->stride, draw->errors + 2 * draw->stride);
         if (isnan(draw->values[i]))
             return crowded(c);
         draw->errors[i] = 64 * DBL_EPSILON * draw->values[i];
@@ -68,10 +68,39 @@ static moeg_status evaluate(const void *self, size_t stratum, const moeg_line_dr
     return MOEG_OK;
 }
 
+/* The part of the tie's nearest point that comes from z. */
+static int shift_of(const void *self, const moeg_ties *ties, size_t tie, size_t stratum, double *shift)
+{
+    const moeg_tie_sets *sets = self;
+    (void)stratum;
+    for (size_t i = 0; i < sets->count && ties->size == sets->r + 1; i++)
+        if (memcmp(sets->set[i].member, ties->member + tie * ties->size, ties->size * sizeof(size_t)) == 0) {
+            moeg_tie_set_across(sets, &sets->set[i], ties->point + tie * ties->r, shift);
+            return 1;
+        }
+    return 0;
+}
+
+static moeg_status make_shifts(const context *c, uint64_t n, moeg_shifts *shifts)
+{
+    moeg_ties ties;
+    moeg_status status =
+        moeg_ties_init(c->function, &c->frame->logits[0], c->sets->R, moeg_gap_order(c->sets->r), MOEG_TIES_CUT, &ties);
+    if (status != MOEG_OK)
+        return status;
+    status = moeg_shifts_init(c->function, 1, c->sets->R, &ties, shift_of, c->sets, n, shifts);
+    moeg_ties_free(&ties);
+    return status;
+}
+
 static moeg_status sample(const char *function, const context *c, const moeg_sampling *s, moeg_estimate *constant)
 {
+    moeg_shifts shifts;
+    moeg_status status = make_shifts(c, s->n, &shifts);
+    if (status != MOEG_OK)
+        return status;
     const moeg_line_source source = {
-        .strata = 1,
+        .shifts = &shifts,
         .drawn = c->sets->R,
         .count = 1,
         .room = room,
@@ -79,11 +108,10 @@ static moeg_status sample(const char *function, const context *c, const moeg_sam
         .evaluate = evaluate,
         .self = c,
     };
-    moeg_ray_result result;
-    moeg_status status = moeg_ray_result_init(function, 1, &result);
-    if (status != MOEG_OK)
-        return status;
-    status = moeg_lines_expect(function, &source, s, &result);
+    moeg_ray_result result = {0};
+    status = moeg_ray_result_init(function, 1, &result);
+    if (status == MOEG_OK)
+        status = moeg_lines_expect(function, &source, s, &result);
     if (status >= 0) {
         const moeg_status one = moeg_ray_estimate(&result, 1, 0, 1, s->level, constant);
         constant->lo = fmax(constant->lo, 0);
@@ -93,6 +121,7 @@ static moeg_status sample(const char *function, const context *c, const moeg_sam
             moeg_fail(status, "%s: canceled by the progress callback", function);
     }
     moeg_ray_result_free(&result);
+    moeg_shifts_free(&shifts);
     return status;
 }
 

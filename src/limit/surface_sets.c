@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/normal.h"
+#include "base/subset.h"
 #include "base/vector.h"
 
 #include <math.h>
@@ -61,34 +62,10 @@ static void fill_line(size_t r, size_t R, moeg_tie_set *set)
         set->line[c] /= norm;
 }
 
-/* The next of the sets of `size` of K numbers in their order; 0 if there is none. */
-static int next_set(size_t K, size_t size, size_t *member)
-{
-    for (size_t m = size; m-- > 0;)
-        if (member[m] < K - size + m) {
-            member[m]++;
-            for (size_t later = m + 1; later < size; later++)
-                member[later] = member[later - 1] + 1;
-            return 1;
-        }
-    return 0;
-}
-
-/* How many there are; 0 if they are too many to count. */
-static size_t count_sets(size_t K, size_t size)
-{
-    size_t count = 1;
-    for (size_t m = 0; m < size; m++) {
-        if (moeg_multiply_overflows(count, K - m, &count))
-            return 0;
-        count /= m + 1;
-    }
-    return count;
-}
-
 moeg_status moeg_tie_sets_init(const char *function, const moeg_frame *frame, size_t r, moeg_tie_sets *sets)
 {
-    const size_t K = frame->logits[0].K, R = frame->r, most = count_sets(K, r + 1), numbers = R + moeg_flat_size(R, r);
+    const size_t K = frame->logits[0].K, R = frame->r, most = moeg_subset_count(K, r + 1),
+                 numbers = R + moeg_flat_size(R, r);
     *sets = (moeg_tie_sets){.r = r, .R = R};
     size_t *member = moeg_alloc(r + 1, sizeof *member);
     double *scratch = moeg_alloc(R, sizeof *scratch);
@@ -102,8 +79,7 @@ moeg_status moeg_tie_sets_init(const char *function, const moeg_frame *frame, si
         moeg_tie_sets_free(sets);
         return moeg_fail_memory(function);
     }
-    for (size_t m = 0; m <= r; m++)
-        member[m] = m;
+    moeg_subset_first(r + 1, member);
     do {
         moeg_tie_set *set = &sets->set[sets->count];
         set->member = sets->members + sets->count * (r + 1);
@@ -117,7 +93,7 @@ moeg_status moeg_tie_sets_init(const char *function, const moeg_frame *frame, si
                 set->crowded |= !is_member(set, r, k) && is_companion(frame, set, k, scratch);
             sets->count++;
         }
-    } while (next_set(K, r + 1, member));
+    } while (moeg_subset_next(K, r + 1, member));
     moeg_release(scratch);
     moeg_release(member);
     return MOEG_OK;
@@ -131,6 +107,14 @@ void moeg_tie_sets_free(moeg_tie_sets *sets)
     *sets = (moeg_tie_sets){0};
 }
 
+void moeg_tie_set_across(const moeg_tie_sets *sets, const moeg_tie_set *set, const double *z, double *out)
+{
+    if (out != z)
+        memcpy(out, z, sets->R * sizeof *out);
+    moeg_flat_project(sets->r, sets->R, set->flat.basis, out);
+    moeg_flat_project(sets->r < sets->R, sets->R, set->line, out);
+}
+
 double moeg_tie_set_top(const moeg_frame *frame, const moeg_tie_sets *sets, const moeg_tie_set *set, const double *z,
                         size_t step, double *scratch)
 {
@@ -139,8 +123,7 @@ double moeg_tie_set_top(const moeg_frame *frame, const moeg_tie_sets *sets, cons
     double *u = scratch, *across = scratch + R, lo = -INFINITY, hi = INFINITY;
     for (size_t c = 0; c < R; c++)
         u[c] = z[c * step];
-    moeg_flat_project(sets->r, R, set->flat.basis, u);
-    moeg_flat_project(sets->r < R, R, set->line, u);
+    moeg_tie_set_across(sets, set, u, u);
     for (size_t c = 0; c < R; c++)
         u[c] += set->flat.centre[c];
     for (size_t k = 0, m = 0; k < logits->K; k++) {

@@ -29,6 +29,9 @@ typedef struct moeg_tie_sets {
 moeg_status moeg_tie_sets_init(const char *function, const moeg_frame *frame, size_t r, moeg_tie_sets *sets);
 void moeg_tie_sets_free(moeg_tie_sets *sets);
 
+/* The part of z (R) that is perpendicular to the set's differences and line, in `out`, which may be z. */
+void moeg_tie_set_across(const moeg_tie_sets *sets, const moeg_tie_set *set, const double *z, double *out);
+
 /* The probability that no other expert is above the set on its line, the part across which comes from z (R) (step
  * apart), but for those that tie with a crowded one; scratch (2 R). */
 double moeg_tie_set_top(const moeg_frame *frame, const moeg_tie_sets *sets, const moeg_tie_set *set, const double *z,

@@ -115,8 +115,8 @@ size_t moeg_rays_layout(const moeg_rays *rays, size_t stratum, const moeg_ray_qu
 {
     size_t used = 0;
     *buffers = (moeg_ray_buffers){.stride = stride, .u = moeg_take(base, &used, (rays->r + quantity->extra) * stride)};
-    buffers->values = moeg_take(base, &used, quantity->count * stride);
-    buffers->errors = moeg_take(base, &used, quantity->count * stride);
+    buffers->values = moeg_take(base, &used, (quantity->count + 1) * stride);
+    buffers->errors = moeg_take(base, &used, (quantity->count + 1) * stride);
     if (stratum < rays->cells) {
         const moeg_ray *ray = &rays->ray[stratum];
         buffers->block = (moeg_ray_block){

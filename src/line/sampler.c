@@ -10,8 +10,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Pairs of lines of a stratum that the pilot looks at, and the share of pairs that goes to all strata alike. */
-enum { PILOT = 32 };
+/* Pairs of lines of a part that the pilot looks at, fewer where these would be more than PILOT_TIMES what is drawn; and
+ * the share of pairs that goes to all parts alike. */
+enum { PILOT = 32, PILOT_LEAST = 4, PILOT_TIMES = 2 };
 static const double FLOOR_SHARE = 0.1;
 
 /* r = 1: crossings do not depend on the line. */
@@ -36,14 +37,17 @@ static moeg_status single_line(const char *function, const moeg_rays *rays, cons
     return MOEG_OK;
 }
 
-/* Sampling: units are antithetic pairs of lines, u and -u, whose means vary less than those of two lines do, for
- * crossings are affine in u. A block belongs to one stratum. The state is a tally (tally.h) for each stratum. */
+/* Sampling: units are antithetic pairs of lines, s + u and s - u for a shift s, whose means vary less than those of two
+ * lines do, for crossings are affine in u. A block belongs to one part of a stratum (shift.h). The state is a tally
+ * (tally.h) for each part. */
 typedef struct plan {
     const char *function;
     const moeg_line_source *source;
-    uint64_t seed, block, blocks;
-    size_t strata, state; /* of one stratum */
-    uint32_t *stratum;    /* (blocks) */
+    uint64_t seed, block, blocks, pilot;
+    int shifted;         /* values are as many as the source's and one more: what lines count for */
+    size_t count;        /* of all of them */
+    size_t parts, state; /* of one part */
+    uint32_t *part;      /* (blocks) */
 } plan;
 
 /* From u (r x half) to u and -u, (r x 2 half), in place. */
@@ -57,20 +61,45 @@ static void mirror(size_t r, size_t half, double *u)
         }
 }
 
-/* Draws pairs first .. first + n - 1 of a stream, evaluates them in stratum k and adds them to its state. */
+/* From u around 0 to u around the shift of a part. */
+static void displace(const moeg_shifts *shifts, size_t part, size_t stride, double *u)
+{
+    for (size_t l = 0; l < shifts->r; l++)
+        for (size_t i = 0; i < stride; i++)
+            u[l * stride + i] += shifts->shift[part * shifts->r + l];
+}
+
+/* Values and errors of lines times what they count for in their part, which becomes one more value. */
+static void weigh(const moeg_shifts *shifts, size_t part, size_t count, const moeg_line_draw *b)
+{
+    double *share = b->values + count * b->stride;
+    moeg_shifts_share(shifts, part, b->stride, b->stride, b->u, share);
+    for (size_t j = 0; j < count; j++)
+        for (size_t i = 0; i < b->stride; i++) {
+            b->values[j * b->stride + i] *= share[i];
+            b->errors[j * b->stride + i] *= share[i];
+        }
+    memset(b->errors + count * b->stride, 0, b->stride * sizeof *b->errors);
+}
+
+/* Draws pairs first .. first + n - 1 of a stream, evaluates them in part k and adds them to its state. */
 static moeg_status add_pairs(const plan *p, size_t k, uint32_t stream, uint64_t first, size_t n, double *memory,
                              double *state)
 {
     const moeg_line_source *source = p->source;
-    const size_t half = moeg_round_lanes(n), stride = 2 * half;
+    const size_t half = moeg_round_lanes(n), stride = 2 * half, stratum = source->shifts->stratum[k];
     moeg_line_draw b = {.first = first, .n = n, .stride = stride, .base = memory};
-    source->place(source->self, k, &b);
+    source->place(source->self, stratum, &b);
     moeg_kernel_normals(p->seed, stream, first, source->drawn, half, b.u);
     mirror(source->drawn, half, b.u);
-    const moeg_status status = source->evaluate(source->self, k, &b);
+    if (p->shifted)
+        displace(source->shifts, k, stride, b.u);
+    const moeg_status status = source->evaluate(source->self, stratum, &b);
     if (status != MOEG_OK)
         return status;
-    if (moeg_tally_add(source->count, n, stride, b.values, b.errors, state) != MOEG_OK)
+    if (p->shifted)
+        weigh(source->shifts, k, source->count, &b);
+    if (moeg_tally_add(p->count, n, stride, b.values, b.errors, state) != MOEG_OK)
         return moeg_fail(MOEG_ERANGE, "%s: a value of the lines from %llu on overflows", p->function,
                          2 * (unsigned long long)first);
     return MOEG_OK;
@@ -79,81 +108,81 @@ static moeg_status add_pairs(const plan *p, size_t k, uint32_t stream, uint64_t 
 static moeg_status block(const void *context, uint64_t first, uint64_t count, void *workspace, double *state)
 {
     const plan *p = context;
-    const size_t k = p->stratum[first / p->block];
+    const size_t k = p->part[first / p->block];
     return add_pairs(p, k, MOEG_STREAM_LINE, first, (size_t)count, workspace, state + k * p->state);
 }
 
 static void merge(const void *context, const double *right, double *left)
 {
     const plan *p = context;
-    for (size_t k = 0; k < p->strata; k++)
-        moeg_tally_merge(p->source->count, right + k * p->state, left + k * p->state);
+    for (size_t k = 0; k < p->parts; k++)
+        moeg_tally_merge(p->count, right + k * p->state, left + k * p->state);
 }
 
-/* How much a stratum's values vary by its pilot, each beside the size of the sum over strata that it is a part of: the
+/* How much a part's values vary by its pilot, each beside the size of the sum over parts that it belongs to: the
  * square root of the sum of squares is what Neyman's allocation is proportional to. */
 static moeg_status run_pilot(const char *function, const plan *p, double *memory, double *spread)
 {
-    const size_t strata = p->strata, count = p->source->count;
-    double *states = moeg_alloc_zero(strata, p->state * sizeof *states);
+    const size_t parts = p->parts, count = p->count;
+    double *states = moeg_alloc_zero(parts, p->state * sizeof *states);
     moeg_status status = states == NULL ? moeg_fail_memory(function) : MOEG_OK;
-    for (size_t k = 0; k < strata && status == MOEG_OK; k++)
-        status = add_pairs(p, k, MOEG_STREAM_PILOT, k * PILOT, PILOT, memory, states + k * p->state);
-    for (size_t k = 0; k < strata && status == MOEG_OK; k++)
+    for (size_t k = 0; k < parts && status == MOEG_OK; k++)
+        status = add_pairs(p, k, MOEG_STREAM_PILOT, k * p->pilot, p->pilot, memory, states + k * p->state);
+    for (size_t k = 0; k < parts && status == MOEG_OK; k++)
         spread[k] = 0;
-    const size_t aim = p->source->aim, end = p->source->aims > 0 ? aim + p->source->aims : count;
+    const size_t aim = p->source->aim, end = p->source->aims > 0 ? aim + p->source->aims : p->source->count;
     for (size_t j = aim; j < end && status == MOEG_OK; j++) {
         double size = 0;
-        for (size_t k = 0; k < strata; k++)
+        for (size_t k = 0; k < parts; k++)
             size += fabs(states[k * p->state + 1 + j]);
-        for (size_t k = 0; k < strata && size > 0; k++)
+        for (size_t k = 0; k < parts && size > 0; k++)
             spread[k] += states[k * p->state + 1 + count + j * (j + 3) / 2] / size / size;
     }
-    for (size_t k = 0; k < strata && status == MOEG_OK; k++)
+    for (size_t k = 0; k < parts && status == MOEG_OK; k++)
         spread[k] = sqrt(spread[k]);
     moeg_release(states);
     return status;
 }
 
-/* Deals the blocks out, the next one to the stratum that is farthest behind its share: every beginning of the list is
- * shared out alike, and each stratum has its first block early. */
+/* Deals the blocks out, the next one to the part that is farthest behind its share: every beginning of the list is
+ * shared out alike, and each part has its first block early. */
 static moeg_status deal_blocks(const char *function, const double *spread, plan *p)
 {
-    const size_t strata = p->strata;
-    double *share = moeg_alloc(2 * strata, sizeof *share), total = 0;
+    const size_t parts = p->parts;
+    double *share = moeg_alloc(2 * parts, sizeof *share), total = 0;
     if (share == NULL)
         return moeg_fail_memory(function);
-    double *dealt = share + strata;
-    for (size_t k = 0; k < strata; k++)
+    double *dealt = share + parts;
+    for (size_t k = 0; k < parts; k++)
         total += spread[k];
-    for (size_t k = 0; k < strata; k++) {
+    for (size_t k = 0; k < parts; k++) {
         share[k] =
-            FLOOR_SHARE / (double)strata + (1 - FLOOR_SHARE) * (total > 0 ? spread[k] / total : 1 / (double)strata);
+            FLOOR_SHARE / (double)parts + (1 - FLOOR_SHARE) * (total > 0 ? spread[k] / total : 1 / (double)parts);
         dealt[k] = 0;
     }
     for (uint64_t b = 0; b < p->blocks; b++) {
         size_t next = 0;
         double most = -INFINITY;
-        for (size_t k = 0; k < strata; k++) {
-            /* The first round goes once through all strata. */
-            const double behind = b < strata ? -dealt[k] : share[k] * (double)(b + 1) - dealt[k];
+        for (size_t k = 0; k < parts; k++) {
+            /* The first round goes once through all parts. */
+            const double behind = b < parts ? -dealt[k] : share[k] * (double)(b + 1) - dealt[k];
             if (behind > most) {
                 most = behind;
                 next = k;
             }
         }
-        p->stratum[b] = (uint32_t)next;
+        p->part[b] = (uint32_t)next;
         dealt[next]++;
     }
     moeg_release(share);
     return MOEG_OK;
 }
 
-/* Pairs of a block: few enough that every stratum gets several, whole lanes where there are enough of them. */
-static uint64_t choose_block(uint64_t n, size_t strata)
+/* Pairs of a block: few enough that every part gets several, whole lanes where there are enough of them. */
+static uint64_t choose_block(uint64_t n, size_t parts)
 {
     uint64_t size = 2;
-    while (size < 128 && size * 16 * strata <= n)
+    while (size < 128 && size * 16 * parts <= n)
         size *= 2;
     return size;
 }
@@ -176,9 +205,13 @@ static moeg_status read_partial(const reading *r, const moeg_job *job, const moe
     memset(r->result->covariance, 0, count * size);
     memset(r->result->contributing, 0, count * sizeof(uint64_t));
     const moeg_status status = moeg_partial_state(job, partial, r->state);
-    if (status == MOEG_OK)
-        moeg_tally_read(r->plan->strata, count, r->state, r->result);
-    return status;
+    if (status != MOEG_OK || !r->plan->shifted) {
+        if (status == MOEG_OK)
+            moeg_tally_read(r->plan->parts, count, r->state, r->result);
+        return status;
+    }
+    return moeg_tally_read_controlled(r->plan->function, r->plan->parts, r->plan->source->shifts->stratum, count,
+                                      r->state, r->result);
 }
 
 /* MOEG_ERANGE: a value or its variance is not finite. */
@@ -207,7 +240,7 @@ static moeg_status run_job(const char *function, const plan *p, size_t workspace
         .name = "line",
         .units = s->n / 2,
         .block_size = p->block,
-        .state_size = p->strata * p->state,
+        .state_size = p->parts * p->state,
         .workspace_size = workspace * sizeof(double),
         .context = (void *)(uintptr_t)p,
         .block = block,
@@ -223,7 +256,7 @@ static moeg_status run_job(const char *function, const plan *p, size_t workspace
         status = moeg_rounds_run(job, &options, judge, &r, &partial, &excess);
     if (status >= 0) {
         moeg_status read = read_partial(&r, job, partial);
-        if (read == MOEG_OK && status != MOEG_ECANCELED) /* Then strata may have no line yet. */
+        if (read == MOEG_OK && status != MOEG_ECANCELED) /* Then parts may have no line yet. */
             read = check_range(function, p->source->count, result);
         status = read == MOEG_OK ? moeg_rounds_status(function, status, s, excess) : read;
     }
@@ -236,23 +269,28 @@ static moeg_status run_job(const char *function, const plan *p, size_t workspace
 moeg_status moeg_lines_expect(const char *function, const moeg_line_source *source, const moeg_sampling *s,
                               moeg_ray_result *result)
 {
-    const size_t strata = source->strata;
+    const size_t parts = source->shifts->count;
     const uint64_t pairs = s->n / 2;
-    if (pairs < 2 * strata)
+    if (pairs < 2 * parts)
         return moeg_fail(MOEG_EINVAL, "%s: n must be at least 4 lines for each of %zu strata, got %llu", function,
-                         strata, (unsigned long long)s->n);
+                         parts, (unsigned long long)s->n);
     plan p = {.function = function,
               .source = source,
               .seed = s->seed,
-              .strata = strata,
-              .state = moeg_tally_size(source->count)};
-    p.block = choose_block(pairs, strata);
+              .shifted = source->shifts->count > source->shifts->strata,
+              .count = source->count,
+              .parts = parts};
+    p.count += p.shifted ? 1 : 0;
+    p.state = moeg_tally_size(p.count);
+    p.block = choose_block(pairs, parts);
     p.blocks = (pairs + p.block - 1) / p.block;
-    const size_t widest = 2 * moeg_round_lanes(p.block > PILOT ? p.block : PILOT);
+    p.pilot = PILOT_TIMES * pairs / parts;
+    p.pilot = p.pilot < PILOT_LEAST ? PILOT_LEAST : p.pilot > PILOT ? PILOT : p.pilot;
+    const size_t widest = 2 * moeg_round_lanes(p.block > p.pilot ? p.block : p.pilot);
     const size_t workspace = source->room(source->self, widest);
-    double *memory = moeg_alloc(workspace, sizeof *memory), *spread = moeg_alloc(strata, sizeof *spread);
-    p.stratum = moeg_alloc(p.blocks, sizeof *p.stratum);
-    moeg_status status = memory == NULL || spread == NULL || p.stratum == NULL ? moeg_fail_memory(function) : MOEG_OK;
+    double *memory = moeg_alloc(workspace, sizeof *memory), *spread = moeg_alloc(parts, sizeof *spread);
+    p.part = moeg_alloc(p.blocks, sizeof *p.part);
+    moeg_status status = memory == NULL || spread == NULL || p.part == NULL ? moeg_fail_memory(function) : MOEG_OK;
     if (status == MOEG_OK)
         status = run_pilot(function, &p, memory, spread);
     if (status == MOEG_OK)
@@ -261,7 +299,7 @@ moeg_status moeg_lines_expect(const char *function, const moeg_line_source *sour
         status = run_job(function, &p, workspace, s, result);
     moeg_release(memory);
     moeg_release(spread);
-    moeg_release(p.stratum);
+    moeg_release(p.part);
     return status;
 }
 
@@ -302,12 +340,41 @@ static double rays_excess(const void *self, moeg_ray_result *result)
     return quantity->excess(quantity->self, result);
 }
 
+/* By how much lines of a stratum are to be shifted to meet a tie. */
+static int shift_of(const void *self, const moeg_ties *ties, size_t tie, size_t stratum, double *shift)
+{
+    const moeg_rays *rays = self;
+    const int on_ray = stratum < rays->cells;
+    const size_t l = stratum - rays->cells;
+    if (on_ray ? !moeg_ties_has(ties, tie, rays->ray[stratum].cell) : !moeg_strata_sees(&rays->lines, l, ties, tie))
+        return 0;
+    moeg_shift_across(rays->r, on_ray ? rays->ray[stratum].direction : rays->lines.stratum[l].direction,
+                      ties->point + tie * rays->r, shift);
+    return 1;
+}
+
+static moeg_status make_shifts(const char *function, const moeg_rays *rays, moeg_gap gap, uint64_t n,
+                               moeg_shifts *shifts)
+{
+    moeg_ties ties;
+    moeg_status status = moeg_ties_init(function, &rays->frame.logits[0], rays->r, gap, MOEG_TIES_CUT, &ties);
+    if (status != MOEG_OK)
+        return status;
+    status = moeg_shifts_init(function, moeg_rays_strata(rays), rays->r, &ties, shift_of, rays, n, shifts);
+    moeg_ties_free(&ties);
+    return status;
+}
+
 static moeg_status sample_rays(const char *function, const moeg_rays *rays, const moeg_ray_quantity *quantity,
                                const moeg_sampling *s, moeg_ray_result *result)
 {
     const rays_source self = {rays, quantity};
+    moeg_shifts shifts;
+    moeg_status status = make_shifts(function, rays, quantity->gap, s->n, &shifts);
+    if (status != MOEG_OK)
+        return status;
     const moeg_line_source source = {
-        .strata = moeg_rays_strata(rays),
+        .shifts = &shifts,
         .drawn = rays->r + quantity->extra,
         .count = quantity->count,
         .aim = quantity->aim,
@@ -318,7 +385,9 @@ static moeg_status sample_rays(const char *function, const moeg_rays *rays, cons
         .evaluate = evaluate_rays,
         .self = &self,
     };
-    return moeg_lines_expect(function, &source, s, result);
+    status = moeg_lines_expect(function, &source, s, result);
+    moeg_shifts_free(&shifts);
+    return status;
 }
 
 static moeg_status plane(const char *function, const moeg_rays *rays, const moeg_ray_quantity *quantity,

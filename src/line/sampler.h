@@ -6,6 +6,7 @@
 
 #include "line/frame.h"
 #include "line/ray.h"
+#include "line/shift.h"
 #include "line/strata.h"
 #include "line/tally.h"
 
@@ -54,11 +55,12 @@ typedef struct moeg_ray_quantity {
     /* How far a result is from the tolerance of the options (base/rounds.h); may change it. NULL: s->n lines. */
     double (*excess)(const void *self, moeg_ray_result *result);
     size_t aim, aims; /* the values whose errors lines are dealt out to make small: aims of them from aim on; 0: all */
+    /* Whose ties are looked for where they are far; gap.upper 0: none. */
+    moeg_gap gap;
     /* For the plane alone, r = 2, where the values are smooth but for kinks where crossings meet, or such a crossing
      * and one that is shifted to where the gap is `shift`, and change over lengths of `width`/slope around those; 0: do
      * not. Lines have kinks where experts of the ranks upper .. lower of the gap change. */
     double shift, width;
-    moeg_gap gap;
 } moeg_ray_quantity;
 
 /* *refusal: NULL if the router is affine, not all experts but one are masked, the logits vary and the law is Gaussian,
@@ -74,9 +76,9 @@ moeg_status moeg_rays_init_gap(const char *function, const moeg_router *router, 
 void moeg_rays_free(moeg_rays *rays);
 
 /* The expectations. One line is enough for r < 2; r = 2 leaves a quadrature over the other coordinate; else s->n lines
- * are drawn, in pairs (an odd one is left out), 4 or more a stratum. MOEG_OK; MOEG_ECANCELED (written, over the lines
- * done); MOEG_EINVAL (n too small), MOEG_ERANGE (a value or a variance is not finite), MOEG_ENOMEM. To be freed with
- * moeg_ray_result_free(). */
+ * are drawn, in pairs (an odd one is left out), 4 or more a stratum, and around ties that are far (shift.h). MOEG_OK;
+ * MOEG_ECANCELED (written, over the lines done); MOEG_EINVAL (n too small), MOEG_ERANGE (a value or a variance is not
+ * finite), MOEG_ENOMEM. To be freed with moeg_ray_result_free(). */
 moeg_status moeg_rays_expect(const char *function, const moeg_rays *rays, const moeg_ray_quantity *quantity,
                              const moeg_sampling *s, moeg_ray_result *result);
 
@@ -87,12 +89,13 @@ typedef struct moeg_line_draw {
     size_t n, stride;
     double *base;            /* of the workspace */
     double *u;               /* (drawn x stride) */
-    double *values, *errors; /* (count x stride) */
+    double *values, *errors; /* (count x stride), with room for one more */
 } moeg_line_draw;
 
 /* What is averaged over lines that are drawn in strata: the sum over strata of the means of `count` values. */
 typedef struct moeg_line_source {
-    size_t strata, drawn, count;
+    const moeg_shifts *shifts; /* of the strata, in the first r of what is drawn */
+    size_t drawn, count;
     size_t aim, aims;                                            /* as of a quantity */
     double (*excess)(const void *self, moeg_ray_result *result); /* as of a quantity */
     /* Doubles of workspace for a draw of `stride` lines, of any stratum. */

@@ -288,6 +288,17 @@ double moeg_strata_share(const moeg_strata *strata, size_t l, size_t best, size_
     return seen > 0 ? fabs(s->slope[i] - s->slope[j]) / seen : 1 / (double)strata->count;
 }
 
+int moeg_strata_sees(const moeg_strata *strata, size_t l, const moeg_ties *ties, size_t tie)
+{
+    const moeg_stratum *s = &strata->stratum[l];
+    if (strata->sharing == MOEG_SHARING_PAIR && !(moeg_ties_has(ties, tie, s->i) && moeg_ties_has(ties, tie, s->j)))
+        return 0;
+    for (size_t k = 0; k < strata->K; k++)
+        if (moeg_ties_has(ties, tie, k) && (strata->elsewhere == NULL || !strata->elsewhere[k]))
+            return 1;
+    return 0;
+}
+
 double moeg_strata_level(const moeg_strata *strata, size_t l, size_t i, size_t j, double level)
 {
     const double *tilt = strata->stratum[l].tilt;

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 
 #include <math.h>
+#include <string.h>
 
 moeg_status moeg_ray_result_init(const char *function, size_t count, moeg_ray_result *result)
 {
@@ -92,42 +93,112 @@ static double seen(size_t strata, size_t count, const double *states, size_t j)
     return mean > 0 ? 1 / variance : mean;
 }
 
-/* Degrees of freedom of the variance of value j, in units of a power of two: squares might underflow. */
-static double freedom(size_t strata, size_t count, const double *states, size_t j, const moeg_ray_result *result)
+/* Degrees of freedom of the variance of value j, in units of a power of two: squares might underflow. Of values less
+ * slope_k (strata, stride apart) times the last one; NULL: less nothing. */
+static double freedom(size_t strata, size_t count, const double *states, size_t j, const double *slope, size_t stride,
+                      double variance, uint64_t lines)
 {
-    const size_t size = moeg_tally_size(count);
-    const double variance = result->covariance[j * count + j];
+    const size_t size = moeg_tally_size(count), last = count - 1;
     if (!(variance > 0))
-        return (double)(result->lines / 2) - 1;
+        return (double)(lines / 2) - 1;
     const int unit = ilogb(variance);
     double squares = 0;
     for (size_t k = 0; k < strata; k++) {
-        const double *state = states + k * size, n = state[0];
-        const double part = scalbn(state[1 + count + j * (j + 3) / 2] / (n - 1) / n, -unit);
+        const double *state = states + k * size, *M2 = state + 1 + count, n = state[0];
+        const double b = slope != NULL ? slope[k * stride] : 0;
+        const double left =
+            b != 0 ? M2[j * (j + 3) / 2] - b * (2 * M2[last * (last + 1) / 2 + j] - b * M2[last * (last + 3) / 2])
+                   : M2[j * (j + 3) / 2];
+        const double part = scalbn(left / (n - 1) / n, -unit);
         squares += part * part / (n - 1);
     }
     return scalbn(variance, -unit) * scalbn(variance, -unit) / squares;
 }
 
-void moeg_tally_read(size_t strata, size_t count, const double *states, moeg_ray_result *result)
+/* The first `wanted` of the values. */
+static void read(size_t strata, size_t count, size_t wanted, const double *states, moeg_ray_result *result)
 {
     const size_t size = moeg_tally_size(count);
     const parts at = parts_of(count);
     for (size_t k = 0; k < strata; k++) {
         const double *state = states + k * size, *M2 = state + 1 + count, n = state[0];
         result->lines += 2 * (uint64_t)n;
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < wanted; i++) {
             result->value[i] += n > 0 ? state[1 + i] : NAN;
             result->error[i] += state[at.errors + i] / n;
             result->contributing[i] += (uint64_t)state[at.lines + i];
             for (size_t j = 0; j <= i; j++)
-                result->covariance[i * count + j] += M2[i * (i + 1) / 2 + j] / (n - 1) / n;
+                result->covariance[i * wanted + j] += M2[i * (i + 1) / 2 + j] / (n - 1) / n;
         }
     }
-    for (size_t i = 0; i < count; i++) {
-        result->freedom[i] = freedom(strata, count, states, i, result);
+    for (size_t i = 0; i < wanted; i++)
         result->seen[i] = seen(strata, count, states, i);
+}
+
+static void complete(size_t count, moeg_ray_result *result)
+{
+    for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < i; j++)
             result->covariance[j * count + i] = result->covariance[i * count + j];
+}
+
+void moeg_tally_read(size_t strata, size_t count, const double *states, moeg_ray_result *result)
+{
+    read(strata, count, count, states, result);
+    for (size_t i = 0; i < count; i++)
+        result->freedom[i] =
+            freedom(strata, count, states, i, NULL, 0, result->covariance[i * count + i], result->lines);
+    complete(count, result);
+}
+
+/* Regression in one group: of the values on the last one, whose sum over the group is 1. slope (count) of each of its
+ * strata. */
+static void control(size_t strata, size_t count, const double *states, double *slope, moeg_ray_result *result)
+{
+    const size_t size = moeg_tally_size(count + 1);
+    double excess = -1, variance = 0;
+    memset(slope, 0, strata * count * sizeof *slope);
+    for (size_t k = 0; k < strata; k++) {
+        const double *state = states + k * size, *of_last = state + 2 + count + count * (count + 1) / 2, n = state[0];
+        excess += state[1 + count];
+        variance += of_last[count] / (n - 1) / n;
+        for (size_t i = 0; i < count; i++)
+            slope[i] += of_last[i] / (n - 1) / n;
     }
+    if (!(variance > 0)) {
+        memset(slope, 0, count * sizeof *slope);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j <= i; j++)
+            result->covariance[i * count + j] -= slope[i] * (slope[j] / variance);
+    for (size_t i = 0; i < count; i++) {
+        slope[i] /= variance;
+        result->value[i] -= slope[i] * excess;
+        for (size_t k = 1; k < strata; k++)
+            slope[k * count + i] = slope[i];
+    }
+}
+
+moeg_status moeg_tally_read_controlled(const char *function, size_t strata, const uint32_t *group, size_t count,
+                                       const double *states, moeg_ray_result *result)
+{
+    const size_t size = moeg_tally_size(count + 1);
+    double *slope = moeg_alloc(strata, count * sizeof *slope);
+    if (slope == NULL)
+        return moeg_fail_memory(function);
+    read(strata, count + 1, count, states, result);
+    for (size_t first = 0, next; first < strata; first = next) {
+        for (next = first + 1; next < strata && group[next] == group[first];)
+            next++;
+        control(next - first, count, states + first * size, slope + first * count, result);
+    }
+    for (size_t i = 0; i < count; i++) {
+        double *variance = &result->covariance[i * count + i];
+        *variance = fmax(*variance, 0);
+        result->freedom[i] = freedom(strata, count + 1, states, i, slope + i, count, *variance, result->lines);
+    }
+    complete(count, result);
+    moeg_release(slope);
+    return MOEG_OK;
 }

@@ -135,6 +135,71 @@ static void sums_are_those_of_all_pairs(void **state)
     moeg_ray_result_free(&result[1]);
 }
 
+/* Against regression in long double: of two groups, of one and of two strata, the fourth value is what adds up to 1 in
+ * each. The third is a multiple of it in each group, and so is known. */
+static void last_value_controls(void **state)
+{
+    (void)state;
+    static struct sample all;
+    static const uint32_t group[STRATA] = {0, 1, 1};
+    static const double times[STRATA] = {3, -2, -2};
+    const size_t size = moeg_tally_size(COUNT);
+    double states[STRATA * 64] = {0};
+    moeg_ray_result result;
+    uint64_t seed = 8;
+    draw_all(&all);
+    for (int k = 0; k < STRATA; k++)
+        for (int i = 0; i < 2 * PAIRS; i++) {
+            all.line[k][i][3] = (k == 0 ? 1 : 0.5) + 0.2 * next_normal(&seed);
+            all.line[k][i][0] += 2 * all.line[k][i][3];
+            all.line[k][i][2] = times[k] * all.line[k][i][3];
+        }
+    for (int k = 0; k < STRATA; k++)
+        for (int block = 0; block < 3; block++)
+            add(&all, k, block, states + (size_t)k * size);
+    assert_ok(moeg_ray_result_init("test", COUNT - 1, &result));
+    assert_ok(moeg_tally_read_controlled("test", STRATA, group, COUNT - 1, states, &result));
+    for (int j = 0; j < COUNT - 1; j++)
+        for (int l = 0; l <= j; l++) {
+            long double value = 0, covariance = 0, squares = 0, size_of[2] = {0, 0};
+            for (int g = 0; g < 2; g++) {
+                long double spread = 0, of[2] = {0, 0}, excess = -1;
+                for (int k = g; k < STRATA - (g == 0 ? 2 : 0); k++) {
+                    spread += variance(&all, k, 3, 3, 0);
+                    of[0] += variance(&all, k, j, 3, 0);
+                    of[1] += variance(&all, k, l, 3, 0);
+                    covariance += variance(&all, k, j, l, 0);
+                    size_of[0] += variance(&all, k, j, j, 0);
+                    size_of[1] += variance(&all, k, l, l, 0);
+                    for (int i = 0; i < PAIRS; i++) {
+                        excess += pair(&all, k, i, 3) / PAIRS;
+                        value += pair(&all, k, i, j) / PAIRS;
+                    }
+                }
+                value -= of[0] / spread * excess;
+                covariance -= of[0] * of[1] / spread;
+                for (int k = g; k < STRATA - (g == 0 ? 2 : 0); k++) {
+                    const long double b = of[0] / spread, left = variance(&all, k, j, j, 0) +
+                                                                 b * b * variance(&all, k, 3, 3, 0) -
+                                                                 2 * b * variance(&all, k, j, 3, 0);
+                    squares += left * left / (PAIRS - 1);
+                }
+            }
+            assert_near(result.covariance[j * (COUNT - 1) + l], (double)covariance,
+                        64 * EPS * (double)sqrtl(size_of[0] * size_of[1]));
+            assert_near(result.covariance[l * (COUNT - 1) + j], result.covariance[j * (COUNT - 1) + l], 0);
+            if (l == j) {
+                assert_near(result.value[j], (double)value, 64 * EPS * (1 + fabs((double)value)));
+                if (j != 2)
+                    assert_relative(result.freedom[j], (double)(covariance * covariance / squares), 1e-11);
+            }
+        }
+    assert_near(result.value[2], 3 - 2, 16 * EPS);
+    assert_int_equal(result.lines, 2 * STRATA * PAIRS);
+    assert_int_equal(result.contributing[2], 2 * STRATA * PAIRS);
+    moeg_ray_result_free(&result);
+}
+
 /* Values that are all equal are seen without end, whatever their size. */
 static void equal_values_leave_no_doubt(void **state)
 {
@@ -181,9 +246,8 @@ static void values_must_be_finite(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_are_those_of_all_pairs),
-        cmocka_unit_test(equal_values_leave_no_doubt),
-        cmocka_unit_test(strata_without_lines_leave_no_number),
+        cmocka_unit_test(sums_are_those_of_all_pairs), cmocka_unit_test(last_value_controls),
+        cmocka_unit_test(equal_values_leave_no_doubt), cmocka_unit_test(strata_without_lines_leave_no_number),
         cmocka_unit_test(values_must_be_finite),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,152 @@
+#include "line/shift.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/vector.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Lines for each part more, at least; and the log of what share of the nearest tie's density has to be looked at. */
+enum { LINES_EACH = 16 };
+static const double COUNTS = 4.6;
+
+/* Shifts as they are found: all of a stratum's but 0. */
+typedef struct found {
+    size_t r, count, most;
+    uint32_t *stratum;
+    double *shift;
+} found;
+
+static double squared_distance(size_t r, const double *a, const double *b)
+{
+    double sum = 0;
+    for (size_t l = 0; l < r; l++)
+        sum += (a[l] - b[l]) * (a[l] - b[l]);
+    return sum;
+}
+
+/* Whether lines of the stratum are near a shift as they are. */
+static int is_covered(const found *f, size_t stratum, const double *shift)
+{
+    const double near = MOEG_TIES_NEAR * MOEG_TIES_NEAR;
+    int covered = moeg_dot(f->r, shift, shift) <= near;
+    for (size_t c = 0; c < f->count && !covered; c++)
+        covered = f->stratum[c] == stratum && squared_distance(f->r, f->shift + c * f->r, shift) <= near;
+    return covered;
+}
+
+static moeg_status find(const char *function, size_t strata, const moeg_ties *ties, moeg_shift_of shift_of,
+                        const void *self, uint64_t n, double *shift, found *f)
+{
+    for (size_t tie = 0; tie < ties->count; tie++)
+        for (size_t k = 0; k < strata; k++) {
+            if (!shift_of(self, ties, tie, k, shift) || is_covered(f, k, shift))
+                continue;
+            if (f->count < f->most) {
+                f->stratum[f->count] = (uint32_t)k;
+                memcpy(f->shift + f->count++ * f->r, shift, f->r * sizeof *shift);
+            } else if (ties->square[tie] <= ties->square[0] + 2 * COUNTS) {
+                return moeg_fail(MOEG_EINVAL,
+                                 "%s: n must be more than %llu: lines have to be drawn around each of more than %zu "
+                                 "ties that are far from the mean of the law, %d for each",
+                                 function, (unsigned long long)n, f->most, LINES_EACH);
+            } else {
+                return MOEG_OK;
+            }
+        }
+    return MOEG_OK;
+}
+
+/* Stratum by stratum, 0 first. */
+static moeg_status sort(const char *function, size_t strata, const found *f, moeg_shifts *shifts)
+{
+    const size_t r = shifts->r;
+    shifts->stratum = moeg_alloc(strata + f->count, sizeof *shifts->stratum);
+    shifts->shift = moeg_alloc_zero(strata + f->count, r * sizeof *shifts->shift);
+    if (shifts->stratum == NULL || shifts->shift == NULL)
+        return moeg_fail_memory(function);
+    for (size_t k = 0; k < strata; k++) {
+        shifts->stratum[shifts->count++] = (uint32_t)k;
+        for (size_t c = 0; c < f->count; c++)
+            if (f->stratum[c] == k) {
+                memcpy(shifts->shift + shifts->count * r, f->shift + c * r, r * sizeof *f->shift);
+                shifts->stratum[shifts->count++] = (uint32_t)k;
+            }
+    }
+    return MOEG_OK;
+}
+
+moeg_status moeg_shifts_init(const char *function, size_t strata, size_t r, const moeg_ties *ties,
+                             moeg_shift_of shift_of, const void *self, uint64_t n, moeg_shifts *shifts)
+{
+    *shifts = (moeg_shifts){.r = r, .strata = strata};
+    const int any = ties != NULL && ties->count > 0;
+    found f = {.r = r, .most = any ? (size_t)(n / LINES_EACH) : 0};
+    /* No more than each tie in each stratum. */
+    if (any && f.most / strata >= ties->count)
+        f.most = strata * ties->count;
+    f.stratum = moeg_alloc(f.most, sizeof *f.stratum);
+    f.shift = moeg_alloc(f.most + 1, r * sizeof *f.shift);
+    moeg_status status = f.stratum == NULL || f.shift == NULL ? moeg_fail_memory(function) : MOEG_OK;
+    if (status == MOEG_OK && any)
+        status = find(function, strata, ties, shift_of, self, n, f.shift + f.most * r, &f);
+    if (status == MOEG_OK)
+        status = sort(function, strata, &f, shifts);
+    moeg_release(f.stratum);
+    moeg_release(f.shift);
+    if (status != MOEG_OK)
+        moeg_shifts_free(shifts);
+    return status;
+}
+
+void moeg_shifts_free(moeg_shifts *shifts)
+{
+    moeg_release(shifts->stratum);
+    moeg_release(shifts->shift);
+    *shifts = (moeg_shifts){0};
+}
+
+void moeg_shift_across(size_t r, const double *direction, const double *x, double *out)
+{
+    const double along = moeg_dot(r, direction, x);
+    for (size_t l = 0; l < r; l++)
+        out[l] = x[l] - along * direction[l];
+}
+
+moeg_status moeg_shifts_embed(const char *function, const moeg_frame *frame, moeg_shifts *shifts)
+{
+    const size_t d = frame->d, r = shifts->r;
+    double *shift = moeg_alloc_zero(shifts->count, d * sizeof *shift);
+    if (shift == NULL)
+        return moeg_fail_memory(function);
+    for (size_t c = 0; c < shifts->count; c++)
+        for (size_t l = 0; l < r; l++)
+            for (size_t j = 0; j < d; j++)
+                shift[c * d + j] += shifts->shift[c * r + l] * frame->Q[l * d + j];
+    moeg_release(shifts->shift);
+    shifts->shift = shift;
+    shifts->r = d;
+    return MOEG_OK;
+}
+
+void moeg_shifts_share(const moeg_shifts *shifts, size_t c, size_t n, size_t stride, const double *u, double *share)
+{
+    const size_t r = shifts->r;
+    size_t first = c;
+    while (first > 0 && shifts->stratum[first - 1] == shifts->stratum[c])
+        first--;
+    for (size_t i = 0; i < n; i++)
+        share[i] = 1;
+    for (size_t part = first + 1; part < shifts->count && shifts->stratum[part] == shifts->stratum[c]; part++) {
+        const double *s = shifts->shift + part * r, half = moeg_dot(r, s, s) / 2;
+        for (size_t i = 0; i < n; i++) {
+            double height = -half;
+            for (size_t l = 0; l < r; l++)
+                height += s[l] * u[l * stride + i];
+            share[i] += exp(height);
+        }
+    }
+    for (size_t i = 0; i < n; i++)
+        share[i] = 1 / share[i];
+}

@@ -1,0 +1,154 @@
+/* Parts of lines: around 0 and around far ties, apart from each other, whose shares make up for it: by quadrature over
+ * the parts, the expectations over them add up to those over N(0, I). */
+#include "line/shift.h"
+
+#include "support/check.h"
+#include "support/failing_alloc.h"
+
+#include <string.h>
+
+enum { R = 2, TIES = 4 };
+
+/* Ties at hand, of two strata; the second is near the first. */
+static double points[TIES * R] = {2, 0, 2.1, 0.1, 0, -2.5, 3, 3};
+static double squares[TIES] = {4, 4.42, 6.25, 18};
+static size_t members[2 * TIES] = {0, 1, 0, 2, 0, 3, 0, 4};
+static const moeg_ties ties = {.r = R, .size = 2, .count = TIES, .square = squares, .member = members, .point = points};
+
+/* Stratum 1 sees all but the third; stratum 0 has lines along the first axis. */
+static int shift_of(const void *self, const moeg_ties *t, size_t tie, size_t stratum, double *shift)
+{
+    static const double axis[R] = {1, 0};
+    assert_null(self);
+    if (stratum == 1) {
+        memcpy(shift, t->point + tie * R, R * sizeof *shift);
+        return tie != 2;
+    }
+    moeg_shift_across(R, axis, t->point + tie * R, shift);
+    return 1;
+}
+
+static void parts_are_apart(void **state)
+{
+    (void)state;
+    static const uint32_t stratum[6] = {0, 0, 0, 1, 1, 1};
+    static const double shift[6 * R] = {0, 0, 0, -2.5, 0, 3, 0, 0, 2, 0, 3, 3};
+    moeg_shifts shifts;
+    assert_ok(moeg_shifts_init("test", 2, R, &ties, shift_of, NULL, 1000, &shifts));
+    assert_int_equal(shifts.count, 6);
+    assert_memory_equal(shifts.stratum, stratum, sizeof stratum);
+    for (size_t i = 0; i < 6 * R; i++)
+        assert_near(shifts.shift[i], shift[i], 0);
+    assert_int_equal(shifts.strata, 2);
+    moeg_shifts_free(&shifts);
+    /* Without ties, one part each. */
+    assert_ok(moeg_shifts_init("test", 3, R, NULL, NULL, NULL, 8, &shifts));
+    assert_int_equal(shifts.count, 3);
+    for (uint32_t c = 0; c < 3; c++)
+        assert_int_equal(shifts.stratum[c], c);
+    moeg_shifts_free(&shifts);
+}
+
+/* sum_c E_c[share h] by the trapezoidal rule, h a polynomial: 1, u_0, u_1, u_0 u_1, u_0^2, u_1^4. */
+static void shares_make_up(void **state)
+{
+    (void)state;
+    static const double truth[6] = {1, 0, 0, 0, 1, 3};
+    enum { N = 8 };
+    const double step = 0.125, top = 9;
+    moeg_shifts shifts;
+    assert_ok(moeg_shifts_init("test", 2, R, &ties, shift_of, NULL, 1000, &shifts));
+    double sum[2][6] = {{0}}, most = 0;
+    for (size_t c = 0; c < shifts.count; c++)
+        for (double x = -top; x <= top; x += step)
+            for (double y = -top; y <= top; y += N * step) {
+                double u[R * N], share[N];
+                for (int i = 0; i < N; i++) {
+                    u[i] = shifts.shift[c * R] + x;
+                    u[N + i] = shifts.shift[c * R + 1] + y + i * step;
+                }
+                moeg_shifts_share(&shifts, c, N, N, u, share);
+                for (int i = 0; i < N; i++) {
+                    const double a = u[i], b = u[N + i], v = y + i * step;
+                    const double weight = exp(-(x * x + v * v) / 2) / (2 * acos(-1)) * step * step * share[i];
+                    const double h[6] = {1, a, b, a * b, a * a, b * b * b * b};
+                    for (int k = 0; k < 6; k++)
+                        sum[shifts.stratum[c]][k] += weight * h[k];
+                    most = fmax(most, share[i]);
+                }
+            }
+    for (int stratum = 0; stratum < 2; stratum++)
+        for (int k = 0; k < 6; k++)
+            assert_near(sum[stratum][k], truth[k], 1e-12);
+    assert_true(most <= 1);
+    moeg_shifts_free(&shifts);
+}
+
+/* Too few lines for the parts that count are refused, and others left out: n/16 = 1 in all. */
+static void few_lines(void **state)
+{
+    (void)state;
+    moeg_shifts shifts;
+    assert_status(moeg_shifts_init("test", 2, R, &ties, shift_of, NULL, 31, &shifts), MOEG_EINVAL,
+                  "test: n must be more than 31");
+    moeg_ties far = ties;
+    double distances[TIES] = {4, 20, 20, 20};
+    far.square = distances;
+    assert_ok(moeg_shifts_init("test", 2, R, &far, shift_of, NULL, 31, &shifts));
+    assert_int_equal(shifts.count, 3);
+    assert_near(shifts.shift[2 * R], 2, 0);
+    moeg_shifts_free(&shifts);
+}
+
+/* z = Q' u. */
+static void embedding(void **state)
+{
+    (void)state;
+    static const double W[2 * 3] = {1, 2, 2, -1, 1, 0.5};
+    moeg_router *router;
+    moeg_law *law;
+    moeg_frame frame;
+    moeg_shifts shifts;
+    assert_ok(moeg_router_affine_create(&router, 2, 3, W, NULL));
+    assert_ok(moeg_law_gaussian_create(&law, 3, NULL, NULL));
+    const moeg_router *one = router;
+    assert_ok(moeg_frame_init("test", 1, &one, law, &frame));
+    assert_int_equal(frame.r, 1);
+    assert_ok(moeg_shifts_init("test", 2, 1, NULL, NULL, NULL, 0, &shifts));
+    shifts.shift[1] = -3;
+    assert_ok(moeg_shifts_embed("test", &frame, &shifts));
+    assert_int_equal(shifts.r, 3);
+    for (size_t j = 0; j < 3; j++) {
+        assert_near(shifts.shift[j], 0, 0);
+        assert_near(shifts.shift[3 + j], -3 * frame.Q[j], 0);
+    }
+    moeg_shifts_free(&shifts);
+    moeg_frame_free(&frame);
+    moeg_law_free(law);
+    moeg_router_free(router);
+}
+
+static moeg_status make_shifts(void *user)
+{
+    moeg_shifts shifts;
+    (void)user;
+    const moeg_status status = moeg_shifts_init("test", 2, R, &ties, shift_of, NULL, 1000, &shifts);
+    if (status == MOEG_OK)
+        moeg_shifts_free(&shifts);
+    return status;
+}
+
+static void memory_runs_out(void **state)
+{
+    (void)state;
+    assert_true(fail_every_allocation(make_shifts, NULL) >= 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parts_are_apart), cmocka_unit_test(shares_make_up),  cmocka_unit_test(few_lines),
+        cmocka_unit_test(embedding),       cmocka_unit_test(memory_runs_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
