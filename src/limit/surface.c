@@ -199,10 +199,10 @@ moeg_status moeg_surface_slack(const moeg_router *router, const moeg_law *law, c
     /* First order: the bound is exact to rounding. */
     const double ratio = bound / slope.value, share = ratio / slope.value;
     *slack = slope;
-    slack->value = ratio;
+    slack->value = fmax(ratio, 1);
     slack->std_error = slope.std_error * share;
     slack->quad_error = slope.quad_error * share;
     slack->lo = fmax(bound / slope.hi, 1);
-    slack->hi = bound / slope.lo;
+    slack->hi = fmax(bound / slope.lo, 1);
     return status;
 }

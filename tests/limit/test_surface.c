@@ -7,6 +7,7 @@
 #include "support/coverage.h"
 #include "support/estimates.h"
 #include "support/failing_alloc.h"
+#include "support/random.h"
 
 #include <moegeom/boundary.h>
 #include <stdlib.h>
@@ -155,6 +156,33 @@ static void two_experts_have_a_closed_form(void **state)
     assert_true(got.value == 0 && got.std_error == 0);
     moeg_router_free(router);
     moeg_law_free(law);
+}
+
+/* The bound of two experts gives nothing away: 1, and no less by rounding. */
+static void slack_is_at_least_1(void **state)
+{
+    (void)state;
+    uint64_t seed = 8;
+    for (int i = 0; i < 100; i++) {
+        double rows[4], biases[2], mean[2];
+        moeg_router *router;
+        moeg_law *law;
+        moeg_estimate slack;
+        const moeg_sampling s = moeg_sampling_default();
+        for (size_t j = 0; j < 4; j++)
+            rows[j] = next_normal(&seed);
+        for (size_t j = 0; j < 2; j++) {
+            biases[j] = next_normal(&seed) / 3;
+            mean[j] = next_normal(&seed) / 3;
+        }
+        assert_ok(moeg_router_affine_create(&router, 2, 2, rows, biases));
+        assert_ok(moeg_law_gaussian_create(&law, 2, mean, (double[]){1.1, 0.3, 0.3, 0.7}));
+        assert_ok(moeg_surface_slack(router, law, &s, &slack));
+        assert_near(slack.value, 1, 40 * EPS);
+        assert_true(slack.value >= 1 && slack.lo <= slack.value && slack.value <= slack.hi);
+        moeg_router_free(router);
+        moeg_law_free(law);
+    }
 }
 
 static int fails(size_t n, const double *x, const size_t *i, const size_t *j, double *q, void *user)
@@ -368,10 +396,15 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slopes_have_the_digits_of_the_reference), cmocka_unit_test(functions_are_integrated),
-        cmocka_unit_test(two_experts_have_a_closed_form),          cmocka_unit_test(what_cannot_be_had_says_so),
-        cmocka_unit_test(pairs_that_never_tie_alone_are_refused),  cmocka_unit_test(error_bars_are_right),
-        cmocka_unit_test(what_lines_may_have_missed_is_no_zero),   cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(slopes_have_the_digits_of_the_reference),
+        cmocka_unit_test(functions_are_integrated),
+        cmocka_unit_test(two_experts_have_a_closed_form),
+        cmocka_unit_test(slack_is_at_least_1),
+        cmocka_unit_test(what_cannot_be_had_says_so),
+        cmocka_unit_test(pairs_that_never_tie_alone_are_refused),
+        cmocka_unit_test(error_bars_are_right),
+        cmocka_unit_test(what_lines_may_have_missed_is_no_zero),
+        cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
