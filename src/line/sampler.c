@@ -119,28 +119,41 @@ static void merge(const void *context, const double *right, double *left)
         moeg_tally_merge(p->count, right + k * p->state, left + k * p->state);
 }
 
-/* How much a part's values vary by its pilot, each beside the size of the sum over parts that it belongs to: the
- * square root of the sum of squares is what Neyman's allocation is proportional to. */
-static moeg_status run_pilot(const char *function, const plan *p, double *memory, double *spread)
+/* How much a part's values vary by its pilot, less what is known from what lines count for, each beside the size of the
+ * sum over parts that it belongs to: the square root of the sum of squares is what Neyman's allocation is proportional
+ * to. */
+static void measure_spread(const plan *p, const double *states, const double *slope, double *spread)
 {
-    const size_t parts = p->parts, count = p->count;
-    double *states = moeg_alloc_zero(parts, p->state * sizeof *states);
-    moeg_status status = states == NULL ? moeg_fail_memory(function) : MOEG_OK;
-    for (size_t k = 0; k < parts && status == MOEG_OK; k++)
-        status = add_pairs(p, k, MOEG_STREAM_PILOT, k * p->pilot, p->pilot, memory, states + k * p->state);
-    for (size_t k = 0; k < parts && status == MOEG_OK; k++)
-        spread[k] = 0;
-    const size_t aim = p->source->aim, end = p->source->aims > 0 ? aim + p->source->aims : p->source->count;
-    for (size_t j = aim; j < end && status == MOEG_OK; j++) {
+    const size_t parts = p->parts, wanted = p->source->count;
+    const size_t aim = p->source->aim, end = p->source->aims > 0 ? aim + p->source->aims : wanted;
+    memset(spread, 0, parts * sizeof *spread);
+    for (size_t j = aim; j < end; j++) {
         double size = 0;
         for (size_t k = 0; k < parts; k++)
             size += fabs(states[k * p->state + 1 + j]);
-        for (size_t k = 0; k < parts && size > 0; k++)
-            spread[k] += states[k * p->state + 1 + count + j * (j + 3) / 2] / size / size;
+        for (size_t k = 0; k < parts && size > 0; k++) {
+            const double b = p->shifted ? slope[k * wanted + j] : 0;
+            spread[k] += fmax(moeg_tally_scatter(p->count, states + k * p->state, j, b), 0) / size / size;
+        }
     }
-    for (size_t k = 0; k < parts && status == MOEG_OK; k++)
+    for (size_t k = 0; k < parts; k++)
         spread[k] = sqrt(spread[k]);
+}
+
+static moeg_status run_pilot(const char *function, const plan *p, double *memory, double *spread)
+{
+    const size_t parts = p->parts, wanted = p->source->count;
+    double *states = moeg_alloc_zero(parts, p->state * sizeof *states);
+    double *slope = moeg_alloc(p->shifted ? parts : 0, wanted * sizeof *slope);
+    moeg_status status = states == NULL || slope == NULL ? moeg_fail_memory(function) : MOEG_OK;
+    for (size_t k = 0; k < parts && status == MOEG_OK; k++)
+        status = add_pairs(p, k, MOEG_STREAM_PILOT, k * p->pilot, p->pilot, memory, states + k * p->state);
+    if (status == MOEG_OK && p->shifted)
+        moeg_tally_slopes(parts, p->source->shifts->stratum, wanted, states, slope);
+    if (status == MOEG_OK)
+        measure_spread(p, states, slope, spread);
     moeg_release(states);
+    moeg_release(slope);
     return status;
 }
 
@@ -181,7 +194,7 @@ static moeg_status deal_blocks(const char *function, const double *spread, plan 
 /* Pairs of a block: few enough that every part gets several, whole lanes where there are enough of them. */
 static uint64_t choose_block(uint64_t n, size_t parts)
 {
-    uint64_t size = 2;
+    uint64_t size = n >= 4 * MOEG_LANES * (uint64_t)parts ? MOEG_LANES : 2;
     while (size < 128 && size * 16 * parts <= n)
         size *= 2;
     return size;

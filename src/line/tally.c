@@ -93,22 +93,26 @@ static double seen(size_t strata, size_t count, const double *states, size_t j)
     return mean > 0 ? 1 / variance : mean;
 }
 
+double moeg_tally_scatter(size_t count, const double *state, size_t j, double slope)
+{
+    const size_t last = count - 1;
+    const double *M2 = state + 1 + count, own = M2[j * (j + 3) / 2];
+    return slope == 0 ? own : own - slope * (2 * M2[last * (last + 1) / 2 + j] - slope * M2[last * (last + 3) / 2]);
+}
+
 /* Degrees of freedom of the variance of value j, in units of a power of two: squares might underflow. Of values less
  * slope_k (strata, stride apart) times the last one; NULL: less nothing. */
 static double freedom(size_t strata, size_t count, const double *states, size_t j, const double *slope, size_t stride,
                       double variance, uint64_t lines)
 {
-    const size_t size = moeg_tally_size(count), last = count - 1;
+    const size_t size = moeg_tally_size(count);
     if (!(variance > 0))
         return (double)(lines / 2) - 1;
     const int unit = ilogb(variance);
     double squares = 0;
     for (size_t k = 0; k < strata; k++) {
-        const double *state = states + k * size, *M2 = state + 1 + count, n = state[0];
-        const double b = slope != NULL ? slope[k * stride] : 0;
-        const double left =
-            b != 0 ? M2[j * (j + 3) / 2] - b * (2 * M2[last * (last + 1) / 2 + j] - b * M2[last * (last + 3) / 2])
-                   : M2[j * (j + 3) / 2];
+        const double *state = states + k * size, n = state[0];
+        const double left = moeg_tally_scatter(count, state, j, slope != NULL ? slope[k * stride] : 0);
         const double part = scalbn(left / (n - 1) / n, -unit);
         squares += part * part / (n - 1);
     }
@@ -151,47 +155,72 @@ void moeg_tally_read(size_t strata, size_t count, const double *states, moeg_ray
     complete(count, result);
 }
 
-/* Regression in one group: of the values on the last one, whose sum over the group is 1. slope (count) of each of its
- * strata. */
-static void control(size_t strata, size_t count, const double *states, double *slope, moeg_ray_result *result)
+/* The end of the group that begins at `first`. */
+static size_t group_end(size_t strata, const uint32_t *group, size_t first)
+{
+    size_t end = first + 1;
+    while (end < strata && group[end] == group[first])
+        end++;
+    return end;
+}
+
+/* The variance of the sum of the means of the last value over strata first .. end - 1. */
+static double last_variance(size_t count, const double *states, size_t first, size_t end)
 {
     const size_t size = moeg_tally_size(count + 1);
-    double excess = -1, variance = 0;
+    double variance = 0;
+    for (size_t k = first; k < end; k++) {
+        const double *state = states + k * size, n = state[0];
+        variance += moeg_tally_scatter(count + 1, state, count, 0) / (n - 1) / n;
+    }
+    return variance;
+}
+
+void moeg_tally_slopes(size_t strata, const uint32_t *group, size_t count, const double *states, double *slope)
+{
+    const size_t size = moeg_tally_size(count + 1);
     memset(slope, 0, strata * count * sizeof *slope);
-    for (size_t k = 0; k < strata; k++) {
-        const double *state = states + k * size, *of_last = state + 2 + count + count * (count + 1) / 2, n = state[0];
-        excess += state[1 + count];
-        variance += of_last[count] / (n - 1) / n;
-        for (size_t i = 0; i < count; i++)
-            slope[i] += of_last[i] / (n - 1) / n;
+    for (size_t first = 0, end; first < strata; first = end) {
+        end = group_end(strata, group, first);
+        const double variance = last_variance(count, states, first, end);
+        double *own = slope + first * count;
+        for (size_t k = first; k < end && variance > 0; k++) {
+            const double *state = states + k * size, *M2 = state + 2 + count, n = state[0];
+            for (size_t j = 0; j < count; j++)
+                own[j] += M2[count * (count + 1) / 2 + j] / (n - 1) / n / variance;
+        }
+        for (size_t k = first + 1; k < end; k++)
+            memcpy(slope + k * count, own, count * sizeof *slope);
     }
-    if (!(variance > 0)) {
-        memset(slope, 0, count * sizeof *slope);
-        return;
-    }
-    for (size_t i = 0; i < count; i++)
-        for (size_t j = 0; j <= i; j++)
-            result->covariance[i * count + j] -= slope[i] * (slope[j] / variance);
+}
+
+/* What the strata first .. end - 1 of a group know by the sum of the means of the last value, which is 1. */
+static void control(size_t count, const double *states, size_t first, size_t end, const double *slope,
+                    moeg_ray_result *result)
+{
+    const size_t size = moeg_tally_size(count + 1);
+    const double variance = last_variance(count, states, first, end);
+    double excess = -1;
+    for (size_t k = first; k < end; k++)
+        excess += states[k * size + 1 + count];
     for (size_t i = 0; i < count; i++) {
-        slope[i] /= variance;
         result->value[i] -= slope[i] * excess;
-        for (size_t k = 1; k < strata; k++)
-            slope[k * count + i] = slope[i];
+        for (size_t j = 0; j <= i; j++)
+            result->covariance[i * count + j] -= slope[i] * variance * slope[j];
     }
 }
 
 moeg_status moeg_tally_read_controlled(const char *function, size_t strata, const uint32_t *group, size_t count,
                                        const double *states, moeg_ray_result *result)
 {
-    const size_t size = moeg_tally_size(count + 1);
     double *slope = moeg_alloc(strata, count * sizeof *slope);
     if (slope == NULL)
         return moeg_fail_memory(function);
+    moeg_tally_slopes(strata, group, count, states, slope);
     read(strata, count + 1, count, states, result);
-    for (size_t first = 0, next; first < strata; first = next) {
-        for (next = first + 1; next < strata && group[next] == group[first];)
-            next++;
-        control(next - first, count, states + first * size, slope + first * count, result);
+    for (size_t first = 0, end; first < strata; first = end) {
+        end = group_end(strata, group, first);
+        control(count, states, first, end, slope + first * count, result);
     }
     for (size_t i = 0; i < count; i++) {
         double *variance = &result->covariance[i * count + i];

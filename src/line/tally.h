@@ -34,8 +34,16 @@ void moeg_tally_merge(size_t count, const double *right, double *left);
  * none reached, in a canceled run, leave no number. */
 void moeg_tally_read(size_t strata, size_t count, const double *states, moeg_ray_result *result);
 
-/* The same of states of count + 1 values, the last of which has means that add up to 1 over each group of neighbouring
- * strata: each group's part of the others is corrected by their regression on it (control variates). MOEG_ENOMEM. */
+/* The sum of squared deviations of value j, less `slope` times the last of the `count` values. */
+double moeg_tally_scatter(size_t count, const double *state, size_t j, double slope);
+
+/* Of states of count + 1 values the regression of the others, as sums over each group of neighbouring strata, on the
+ * last: slope (strata x count), the same in all strata of a group. */
+void moeg_tally_slopes(size_t strata, const uint32_t *group, size_t count, const double *states, double *slope);
+
+/* The same as moeg_tally_read() of states of count + 1 values, the last of which has means that add up to 1 over each
+ * group of neighbouring strata: each group's part of the others is corrected by their regression on it (control
+ * variates). MOEG_ENOMEM. */
 moeg_status moeg_tally_read_controlled(const char *function, size_t strata, const uint32_t *group, size_t count,
                                        const double *states, moeg_ray_result *result);
 

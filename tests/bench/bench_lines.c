@@ -2,9 +2,13 @@
  * the gap and of the boundary mass, each extrapolated from its error, for eight routers; and what a line costs.
  *
  * bench_lines [--quick] */
+#include "base/kernel.h"
 #include "base/linalg.h"
 #include "base/memory.h"
+#include "base/streams.h"
 #include "bench/bench.h"
+#include "line/envelope.h"
+#include "line/sampler.h"
 
 #include <math.h>
 #include <moegeom/moegeom.h>
@@ -129,6 +133,11 @@ static int report_percent(int mass, int low, const sizes *n)
         sums[1] += log(rows) / ROUTERS;
         sums[2] += log(ratio) / ROUTERS;
     }
+    if (!isfinite(sums[1])) {
+        printf("%-4s to 1 %% at %s = %.0e: lines %9.3g ms, too few rows felt it to tell\n", mass ? "mass" : "gap",
+               mass ? "w" : "tau", low ? 1e-6 : 1e-4, 1e3 * exp(sums[0]));
+        return 0;
+    }
     printf("%-4s to 1 %% at %s = %.0e: lines %9.3g ms, rows %9.3g ms, ratio %8.3g, least %8.3g  (K %d, d %d, %d "
            "routers)\n",
            mass ? "mass" : "gap", mass ? "w" : "tau", low ? 1e-6 : 1e-4, 1e3 * exp(sums[0]), 1e3 * exp(sums[1]),
@@ -142,6 +151,43 @@ typedef struct costs {
     double terms[MOST_COSTS * 3], ones[MOST_COSTS], seconds[MOST_COSTS];
 } costs;
 
+/* Whether the cells have rays, all of them; else the pieces of a general line, on average, two ranks known apart. */
+static double pieces_of(const problem *p)
+{
+    enum { LINES = 64 };
+    const moeg_sampling s = moeg_sampling_default();
+    const char *refusal;
+    moeg_rays rays;
+    moeg_strata strata = {0};
+    double pieces = 0;
+    if (moeg_rays_init_gap("bench", p->router, p->law, moeg_gap_margin(), &s, &rays, &refusal) != MOEG_OK)
+        return NAN;
+    const size_t K = p->K, r = rays.r;
+    double *u = moeg_alloc((r + K) * LINES + moeg_envelope_size(K), sizeof *u), *alpha = u + r * LINES;
+    if (rays.lines.count == 0 || u == NULL ||
+        moeg_strata_init("bench", &rays.frame, MOEG_SHARING_BALANCE, NULL, 0, NULL, &strata) != MOEG_OK) {
+        moeg_release(u);
+        moeg_rays_free(&rays);
+        return 0;
+    }
+    for (size_t l = 0; l < strata.count; l++) {
+        moeg_envelope e;
+        moeg_kernel_normals(5, MOEG_STREAM_LINE, l * LINES, r, LINES, u);
+        moeg_strata_lines(&strata, l, LINES, u, alpha);
+        moeg_envelope_init(&e, K, 2, strata.stratum[l].slope, alpha + K * LINES);
+        for (size_t i = 0; i < LINES; i++) {
+            moeg_envelope_start(&e, alpha + i, LINES);
+            do {
+                pieces += 1 / (double)(LINES * strata.count);
+            } while (moeg_envelope_next(&e));
+        }
+    }
+    moeg_strata_free(&strata);
+    moeg_release(u);
+    moeg_rays_free(&rays);
+    return pieces;
+}
+
 /* One line more. What comes before is the directions, what is known of every pair of experts, and the pilot. */
 static int report_line(int mass, size_t K, size_t d, uint64_t lines, costs *c)
 {
@@ -153,11 +199,21 @@ static int report_line(int mass, size_t K, size_t d, uint64_t lines, costs *c)
     p.s.method = MOEG_METHOD_LINE;
     p.s.n = lines;
     const double few = bench_seconds(run, &p);
+    if (K == 2) {
+        problem_free(&p);
+        printf("%-4s K %2zu, d %3zu: one line, %.1f us in all\n", mass ? "mass" : "gap", K, d, 1e6 * few);
+        return p.status < 0;
+    }
     p.s.n = 4 * lines;
-    const double each = (bench_seconds(run, &p) - few) / (3 * (double)lines);
+    const double each = (bench_seconds(run, &p) - few) / (3 * (double)lines), pieces = mass ? 0 : pieces_of(&p);
     problem_free(&p);
     if (p.status < 0)
         return p.status != MOEG_EUNSUPPORTED;
+    if (pieces != 0) { /* The gap on general lines: nodes on every piece, the outputs of all experts at each. */
+        printf("%-4s K %2zu, d %3zu: %9.1f ns a line, general ones of %.1f pieces, %.1f for each of pieces K\n", "gap",
+               K, d, 1e9 * each, pieces, 1e9 * each / (pieces * (double)K));
+        return !(pieces > 0);
+    }
     const double r = (double)(d < K - 1 ? d : K - 1), flow = (double)K * r, order = (double)K * log2((double)K);
     printf("%-4s K %2zu, d %3zu: %9.1f ns a line, %6.2f for each of K r + K log K, %9.1f us before\n",
            mass ? "mass" : "gap", K, d, 1e9 * each, 1e9 * each / (flow + order),
@@ -191,8 +247,8 @@ static int report_fit(int mass, costs *c)
 
 int main(int argc, char **argv)
 {
-    /* Two experts are one line, three take a quadrature. */
-    static const size_t experts[] = {4, 8, 16, 32, 64}, dims[] = {8, 32, 128, 512};
+    /* Two experts are one line, three take a quadrature: none are drawn. */
+    static const size_t experts[] = {2, 4, 8, 16, 32, 64}, dims[] = {8, 32, 128, 512};
     const int quick = bench_quick(&argc, argv);
     const sizes n = quick ? (sizes){1 << 9, {1 << 10, 1 << 10}} : (sizes){1 << 14, {1 << 21, 1 << 25}};
     int failed = 0;
@@ -201,7 +257,7 @@ int main(int argc, char **argv)
             failed |= report_percent(mass, low, &n);
     for (int mass = 0; mass < 2; mass++) {
         costs c = {.n = 0};
-        for (size_t i = 0; i < (quick ? 2 : sizeof experts / sizeof *experts); i++)
+        for (size_t i = 0; i < (quick ? 3 : sizeof experts / sizeof *experts); i++)
             for (size_t j = 0; j < sizeof dims / sizeof *dims; j++)
                 failed |= report_line(mass, experts[i], dims[j], quick ? 512 : 4096, &c);
         failed |= report_fit(mass, &c);
