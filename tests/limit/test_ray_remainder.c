@@ -214,7 +214,7 @@ static moeg_status cover(uint64_t seed, void *user, moeg_estimate *estimates)
     const double tau = 0.4;
     moeg_sampling s = line_options();
     s.seed = seed;
-    s.n = 400;
+    s.n = 512;
     s.level = 0.9;
     s.max_threads = 1;
     return moeg_leading_remainder(p->moe, p->teacher, p->law, MOEG_MIX_OUTPUT, 1, &tau, &s, &estimates[0],
