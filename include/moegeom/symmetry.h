@@ -15,6 +15,7 @@
 #define MOEGEOM_SYMMETRY_H
 
 #include <moegeom/export.h>
+#include <moegeom/law.h>
 #include <moegeom/status.h>
 #include <moegeom/teacher.h>
 #include <stddef.h>
@@ -88,6 +89,99 @@ typedef struct moeg_halves {
  * @return #MOEG_OK; #MOEG_EINVAL (NULL, sizes of 0, a value that is not finite, v = 0, tau outside its range);
  *         #MOEG_ENOMEM. */
 MOEG_EXPORT moeg_status moeg_halves_teacher_create(const moeg_halves *halves, moeg_teacher **teacher);
+
+/** M in closed form, of a teacher in halves under a Gaussian law of mean 0 and any covariance, features constant,
+ * linear or affine: through E[z tanh(z/(2 s))] and E[z^3 tanh(z/(2 s))], z ~ N(0, 1), by quadrature to rounding.
+ * @param M  (d x m p), row-major
+ * @return #MOEG_OK; #MOEG_EINVAL (as moeg_halves_teacher_create(); a kind or class that is none; a law of another
+ *         dimension); #MOEG_EUNSUPPORTED (a law that is not Gaussian, or has another mean; features of your own);
+ *         #MOEG_EDOM (v.x does not vary, to rounding); #MOEG_ERANGE (an overflow); #MOEG_ENOMEM. Cost O(m d (d + p)).
+ */
+MOEG_EXPORT moeg_status moeg_symmetry_closed(const moeg_halves *halves, const moeg_law *law, moeg_symmetric symmetric,
+                                             const moeg_contrast *contrast, double *M);
+
+/** Singular values of M (d x q), and the pair of the largest, which grows fastest.
+ *
+ * @param d, q       at least 1
+ * @param M          (d x q), row-major
+ * @param tolerance  in [0, 1): singular values of at least (1 - tolerance) times the largest count as the largest;
+ * rounding alone needs some 1e-12
+ * @param sigma      (min(d, q)), decreasing
+ * @param u          (d), or NULL: the left vector of the largest, its entry of largest modulus positive
+ * @param c          (q), or NULL: the right vector of the largest, M'u/sigma
+ * @param multiple   or NULL: how many singular values are the largest; if more than 1, u and c are one pair of many (of
+ *                   M = 0 all are 0, and u and c any)
+ * @return #MOEG_OK; #MOEG_EINVAL (NULL, a size of 0, a value that is not finite, a tolerance outside [0, 1));
+ *         #MOEG_EFAILED (no convergence); #MOEG_ERANGE (too large for LAPACK); #MOEG_ENOMEM. Cost O(d q min(d, q)). */
+MOEG_EXPORT moeg_status moeg_symmetry_spectrum(size_t d, size_t q, const double *M, double tolerance, double *sigma,
+                                               double *u, double *c, size_t *multiple);
+
+/** The modulus of the cosine between a vector v (d), not 0, and the directions of u that grow fastest: the least and
+ * the most over all of these. Where the largest singular value is simple both are |u.v|/|v|; where it is multiple, u
+ * may have any direction in a plane or more, and the least is 0.
+ * @param tolerance  as in moeg_symmetry_spectrum()
+ * @return as moeg_symmetry_spectrum(); #MOEG_EDOM if M = 0, which has no such direction. */
+MOEG_EXPORT moeg_status moeg_symmetry_alignment(size_t d, size_t q, const double *M, double tolerance, const double *v,
+                                                double *least, double *most);
+
+/** Rates and decays of the flow. Of a router of two rows that each move at the rate eta, and experts likewise: eta_u =
+ * 2 eta, eta_c = eta/2. */
+typedef struct moeg_symmetry_rates {
+    double eta_u;    /**< Of u; above 0. Default 1. */
+    double eta_c;    /**< Of c; above 0. Default 1. */
+    double lambda_u; /**< Decay of u; at least 0. Default 0. */
+    double lambda_c; /**< Decay of c; at least 0. Default 0. */
+} moeg_symmetry_rates;
+
+/** The default rates: 1, 1 and no decay. Never fails. */
+MOEG_EXPORT moeg_symmetry_rates moeg_symmetry_rates_default(void);
+
+/** The largest growth rate around the symmetric state, output mixing, of the largest singular value sigma:
+ * -(lambda_u + lambda_c)/2 + sqrt(((lambda_u - lambda_c)/2)^2 + eta_u eta_c sigma^2/tau^2), without cancellation at the
+ * threshold. Negative: the state is stable. Without decay, sqrt(eta_u eta_c) sigma/tau.
+ * @param sigma  finite, at least 0
+ * @param tau    in [1e-300, 1e300]
+ * @return #MOEG_OK; #MOEG_EINVAL (NULL, sigma, tau or rates outside their ranges); #MOEG_ERANGE (an overflow). */
+MOEG_EXPORT moeg_status moeg_symmetry_growth(double sigma, double tau, const moeg_symmetry_rates *rates,
+                                             double *growth);
+
+/** The temperature below which the symmetric state is left, output mixing: sigma sqrt(eta_u eta_c/(lambda_u lambda_c));
+ * infinite without decay of u or of c; 0 if sigma is 0, whose growth rate is nowhere above 0.
+ * @return as moeg_symmetry_growth(). */
+MOEG_EXPORT moeg_status moeg_symmetry_threshold(double sigma, const moeg_symmetry_rates *rates, double *tau);
+
+/** The largest growth rate with loss mixing, whose second order also has c_o' Psi c_o for each output o, Psi =
+ * E[psi psi']: the largest eigenvalue of [[-lambda_u, eta_u M/tau], [eta_c M'/tau, -2 eta_c Psi - lambda_c]], to
+ * rounding of the largest modulus of an eigenvalue.
+ * @param d, m, p  sizes of x, outputs and features, at least 1
+ * @param M        (d x m p)
+ * @param Psi      (p x p), symmetric, positive semidefinite; moeg_symmetry_feature_gram()
+ * @param tau      in [1e-300, 1e300]
+ * @return #MOEG_OK; #MOEG_EINVAL (NULL, a size of 0, a value that is not finite or outside its range, a Psi that is not
+ *         symmetric to 1e-12 of its largest entry, or not positive semidefinite to rounding); #MOEG_EFAILED (no
+ *         convergence); #MOEG_ERANGE (an overflow; too large for LAPACK); #MOEG_ENOMEM. Cost O((d + m p)^3). */
+MOEG_EXPORT moeg_status moeg_symmetry_growth_loss(size_t d, size_t m, size_t p, const double *M, const double *Psi,
+                                                  double tau, const moeg_symmetry_rates *rates, double *growth);
+
+/** The temperature below which the symmetric state is left, loss mixing: the largest singular value of
+ * M (2 eta_c Psi + lambda_c)^(-1/2), times sqrt(eta_u eta_c/lambda_u). Infinite if lambda_u = 0 and M is not 0, or if
+ * lambda_c = 0 and M has a part in what Psi leaves out; 0 if M = 0.
+ * @return as moeg_symmetry_growth_loss(). Cost O(p^3 + d m p^2 + d m p min(d, m p)). */
+MOEG_EXPORT moeg_status moeg_symmetry_threshold_loss(size_t d, size_t m, size_t p, const double *M, const double *Psi,
+                                                     const moeg_symmetry_rates *rates, double *tau);
+
+/** Psi = E[psi psi'] (p x p) of features constant, linear or affine under a Gaussian law.
+ * @return #MOEG_OK; #MOEG_EINVAL (NULL, a kind that is none); #MOEG_EUNSUPPORTED (another law; features of your own);
+ *         #MOEG_ERANGE (an overflow). */
+MOEG_EXPORT moeg_status moeg_symmetry_feature_gram(const moeg_law *law, const moeg_contrast *contrast, double *Psi);
+
+/** The velocity of u (d) at u = 0 under a contrast c (q): (eta_u/tau) M c.
+ * @param eta_u  finite, above 0
+ * @param tau    in [1e-300, 1e300]
+ * @return #MOEG_OK; #MOEG_EINVAL (NULL, a size of 0, a value that is not finite or outside its range); #MOEG_ERANGE (an
+ *         overflow); #MOEG_ENOMEM. */
+MOEG_EXPORT moeg_status moeg_symmetry_drift(size_t d, size_t q, const double *M, const double *c, double eta_u,
+                                            double tau, double *velocity);
 
 #ifdef __cplusplus
 }

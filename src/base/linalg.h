@@ -28,4 +28,17 @@ moeg_status moeg_linalg_factor(const char *function, size_t n, const double *S, 
 moeg_status moeg_linalg_least_squares(const char *function, size_t m, size_t n, size_t p, const double *A,
                                       const double *B, double rounding, double *X, size_t *rank);
 
+/* Eigenvalues, ascending, and eigenvectors of the lower triangle of V (n x n), finite, in place: row k of V becomes the
+ * eigenvector of values[k]. MOEG_EFAILED (no convergence), MOEG_ENOMEM, MOEG_ERANGE (a size); V is then anything.
+ * Cost O(n^3). */
+moeg_status moeg_linalg_eigen(const char *function, size_t n, double *V, double *values);
+
+/* A = left diag(sigma) right, A (m x n), k = min(m, n) >= 1: sigma (k) decreasing, left (m x k), right (k x n), either
+ * of which may be NULL. By dgesdd, and if that fails dgesvd; by dgesvd alone. MOEG_EINVAL ("M" is not finite),
+ * MOEG_EFAILED (no convergence), MOEG_ENOMEM, MOEG_ERANGE (a size). Cost O(m n k). */
+moeg_status moeg_linalg_svd(const char *function, size_t m, size_t n, const double *A, double *sigma, double *left,
+                            double *right);
+moeg_status moeg_linalg_svd_plain(const char *function, size_t m, size_t n, const double *A, double *sigma,
+                                  double *left, double *right);
+
 #endif

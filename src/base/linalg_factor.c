@@ -40,9 +40,7 @@ static double cholesky(size_t n, double *A, double *work, lapack_int *iwork)
     return reciprocal;
 }
 
-/* Eigenvalues, ascending, and eigenvectors of the lower triangle of V (n x n), in place: row k of V becomes the
- * eigenvector of values[k]. */
-static moeg_status eigen(const char *function, size_t n, double *V, double *values)
+moeg_status moeg_linalg_eigen(const char *function, size_t n, double *V, double *values)
 {
     /* The least workspaces that dsyevd documents; a length is an int, which is checked before anything is allocated. */
     const size_t length = 1 + 6 * n + 2 * n * n;
@@ -133,7 +131,7 @@ static moeg_status factor_by_eigenvalues(const char *function, size_t n, const d
         goto cleanup;
     }
     scale_down(n, S, h, V);
-    status = eigen(function, n, V, values);
+    status = moeg_linalg_eigen(function, n, V, values);
     if (status == MOEG_OK)
         status = semidefinite_rank(function, n, values, h, rank);
     if (status != MOEG_OK)

@@ -5,14 +5,15 @@
 
 #include <string.h>
 
-/* v is finite and not 0. */
-static moeg_status check_direction(const char *function, size_t d, const double *v)
+moeg_status moeg_check_direction(const char *function, const char *name, size_t d, const double *v)
 {
-    moeg_status status = moeg_check_finite(function, "halves->v", d, v);
+    moeg_status status = moeg_check_array(function, name, d, 1, v);
+    if (status == MOEG_OK)
+        status = moeg_check_finite(function, name, d, v);
     for (size_t j = 0; status == MOEG_OK && j < d; j++)
         if (v[j] != 0)
             return MOEG_OK;
-    return status != MOEG_OK ? status : moeg_fail(MOEG_EINVAL, "%s: halves->v must not be 0", function);
+    return status != MOEG_OK ? status : moeg_fail(MOEG_EINVAL, "%s: %s must not be 0", function, name);
 }
 
 moeg_status moeg_check_halves(const char *function, const moeg_halves *halves)
@@ -23,9 +24,7 @@ moeg_status moeg_check_halves(const char *function, const moeg_halves *halves)
     if (halves->d == 0 || halves->outputs == 0)
         return moeg_fail(MOEG_EINVAL, "%s: halves->%s must be at least 1, got 0", function,
                          halves->d == 0 ? "d" : "outputs");
-    status = moeg_check_array(function, "halves->v", halves->d, 1, halves->v);
-    if (status == MOEG_OK)
-        status = check_direction(function, halves->d, halves->v);
+    status = moeg_check_direction(function, "halves->v", halves->d, halves->v);
     if (status == MOEG_OK)
         status = moeg_check_rows(function, "halves->beta", halves->outputs, halves->d, halves->beta);
     if (status == MOEG_OK && halves->mu != NULL)

@@ -52,6 +52,7 @@ static void sizes_past_int_are_refused(void **state)
     /* Each size fits, the workspace does not. */
     assert_status(moeg_linalg_least_squares("f", 100000, 100000, 100000, x, x, 0, y, &rank), MOEG_ERANGE,
                   "the length of the least squares workspace must be at most 2147483647");
+    assert_status(moeg_linalg_svd("f", 0, big, x, y, NULL, NULL), MOEG_ERANGE, "rows or columns");
     assert_near(y[0], 0.75, 0);
     assert_int_equal(rank, 77);
 }
@@ -388,6 +389,70 @@ static void least_squares_screens_its_input(void **state)
     assert_int_equal(rank, 77);
 }
 
+/* A = left diag(sigma) right with orthonormal columns and rows, of tall, wide and square matrices, by both drivers of
+ * LAPACK, which agree on sigma. */
+static void singular_values_make_up_the_matrix(void **state)
+{
+    (void)state;
+    enum { most = 30 };
+    const size_t shapes[][2] = {{1, 1}, {1, 9}, {9, 1}, {4, 4}, {5, 30}, {30, 5}, {30, 30}};
+    for (size_t s = 0; s < 14; s++) {
+        const size_t m = shapes[s / 2][0], n = shapes[s / 2][1], k = m < n ? m : n;
+        double A[most * most], sigma[most], other[most], left[most * most], right[most * most];
+        fill(m * n, 30 + s, A);
+        if (s % 2 == 0) {
+            assert_ok(moeg_linalg_svd("f", m, n, A, sigma, left, right));
+            assert_ok(moeg_linalg_svd_plain("f", m, n, A, other, NULL, NULL));
+        } else {
+            assert_ok(moeg_linalg_svd_plain("f", m, n, A, sigma, left, right));
+            assert_ok(moeg_linalg_svd("f", m, n, A, other, NULL, NULL));
+        }
+        for (size_t i = 0; i < m; i++)
+            for (size_t j = 0; j < n; j++) {
+                double sum = 0;
+                for (size_t a = 0; a < k; a++)
+                    sum += left[i * k + a] * sigma[a] * right[a * n + j];
+                assert_near(sum, A[i * n + j], 40 * EPS * sigma[0]);
+            }
+        for (size_t a = 0; a < k; a++) {
+            assert_near(sigma[a], other[a], 20 * EPS * sigma[0]);
+            assert_true(a == 0 || sigma[a] <= sigma[a - 1]);
+            for (size_t b = 0; b < k; b++) {
+                double columns = 0, rows = 0;
+                for (size_t i = 0; i < m; i++)
+                    columns += left[i * k + a] * left[i * k + b];
+                for (size_t j = 0; j < n; j++)
+                    rows += right[a * n + j] * right[b * n + j];
+                assert_near(columns, a == b, 40 * EPS);
+                assert_near(rows, a == b, 40 * EPS);
+            }
+        }
+    }
+}
+
+static void singular_values_screen_their_input(void **state)
+{
+    (void)state;
+    const double bad[] = {1, 2, INFINITY, 4}, x[] = {1};
+    double sigma[2] = {5, 5};
+    assert_status(moeg_linalg_svd("f", 2, 2, bad, sigma, NULL, NULL), MOEG_EINVAL,
+                  "f: M[1, 0] must be finite, got inf");
+    assert_status(moeg_linalg_svd_plain("f", 2, 2, bad, sigma, NULL, NULL), MOEG_EINVAL, "f: M[1, 0] must be finite");
+    assert_true(sigma[0] == 5);
+    assert_ok(moeg_linalg_svd("f", 1, 1, x, sigma, NULL, NULL));
+    assert_near(sigma[0], 1, 0);
+}
+
+static moeg_status svd_scenario(void *user)
+{
+    (void)user;
+    const double A[] = {1, 2, 3, 4, 5, 7};
+    double sigma[2] = {5, 5};
+    const moeg_status status = moeg_linalg_svd("f", 2, 3, A, sigma, NULL, NULL);
+    assert_true((status == MOEG_OK) == (sigma[0] != 5));
+    return status;
+}
+
 static moeg_status factor_scenario(void *user)
 {
     const double regular[] = {2, 1, 1, 2}, singular[] = {1, 1, 1, 1};
@@ -420,6 +485,7 @@ static void every_allocation_may_fail(void **state)
     singular = 1;
     assert_int_equal(fail_every_allocation(factor_scenario, &singular), 7);
     assert_int_equal(fail_every_allocation(least_squares_scenario, NULL), 5);
+    assert_int_equal(fail_every_allocation(svd_scenario, NULL), 6);
 }
 
 int main(void)
@@ -439,6 +505,8 @@ int main(void)
         cmocka_unit_test(least_squares_leaves_out_what_is_rounding),
         cmocka_unit_test(least_squares_of_nothing_is_zero),
         cmocka_unit_test(least_squares_screens_its_input),
+        cmocka_unit_test(singular_values_make_up_the_matrix),
+        cmocka_unit_test(singular_values_screen_their_input),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
