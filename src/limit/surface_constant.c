@@ -21,17 +21,28 @@ typedef struct context {
     const moeg_tie_sets *sets;
 } context;
 
+/* A crowded set that is on top on less of its line than this may be so by rounding. */
+static const double ROUNDING = 1e-13;
+
 /* The constant from one point z (R) (step apart): its average over N(0, I_R) is C_r. NaN where more than r + 1 experts
- * tie at the top on what should be the tie of r + 1: the sum over sets would count it several times. */
-static double constant_at(const context *c, const double *z, size_t step, double *scratch)
+ * tie at the top on what should be the tie of r + 1: the sum over sets would count it several times. *error: what
+ * rounding may have done. */
+static double constant_at(const context *c, const double *z, size_t step, double *scratch, double *error)
 {
-    double sum = 0;
+    const double times = (double)(c->sets->r + 1);
+    double sum = 0, doubt = 0;
     for (size_t i = 0; i < c->sets->count; i++) {
         const moeg_tie_set *set = &c->sets->set[i];
         const double top = moeg_tie_set_top(c->frame, c->sets, set, z, step, scratch);
-        sum += set->crowded && top > 0 ? NAN : set->density * top;
+        if (!set->crowded)
+            sum += set->density * top;
+        else if (top > ROUNDING)
+            sum = NAN;
+        else
+            doubt += set->density * top;
     }
-    return (double)(c->sets->r + 1) * sum;
+    *error = times * (64 * DBL_EPSILON * sum + doubt);
+    return times * sum;
 }
 
 static moeg_status crowded(const context *c)
@@ -60,10 +71,9 @@ static moeg_status evaluate(const void *self, size_t stratum, const moeg_line_dr
     const context *c = self;
     (void)stratum;
     for (size_t i = 0; i < draw->stride; i++) {
-        draw->values[i] = constant_at(c, draw->u + i, draw->stride, draw->errors + 2 * draw->stride);
+        draw->values[i] = constant_at(c, draw->u + i, draw->stride, draw->errors + 2 * draw->stride, &draw->errors[i]);
         if (isnan(draw->values[i]))
             return crowded(c);
-        draw->errors[i] = 64 * DBL_EPSILON * draw->values[i];
     }
     return MOEG_OK;
 }
@@ -132,11 +142,12 @@ static moeg_status exact(const char *function, const context *c, double level, m
     double *z = moeg_alloc_zero(3, R * sizeof *z);
     if (z == NULL)
         return moeg_fail_memory(function);
-    const double value = constant_at(c, z, 1, z + R);
+    double error;
+    const double value = constant_at(c, z, 1, z + R, &error);
     moeg_release(z);
     if (isnan(value))
         return crowded(c);
-    *constant = moeg_line_estimate(value, 64 * DBL_EPSILON * value, level);
+    *constant = moeg_line_estimate(value, error, level);
     return MOEG_OK;
 }
 

@@ -229,6 +229,17 @@ static void crowded_ties_have_no_such_constant(void **state)
     assert_status(moeg_surface_order_constant(router, 2, space, &s, &got), MOEG_EDOM, "more than 3 experts tie");
     moeg_router_free(router);
     assert_near(got.value, 42, 0);
+    /* Three that tie below the others but for one point. */
+    const double point[5 * 2] = {-2, 1, 1, -1, 0, 0, -2, 0, -1, 0},
+                           mean[2] = {0.36903818258446291, -0.036567496724185598};
+    moeg_law *beside;
+    assert_ok(moeg_law_gaussian_create(&beside, 2, mean, NULL));
+    assert_ok(moeg_router_affine_create(&router, 5, 2, point, NULL));
+    assert_ok(moeg_surface_order_constant(router, 1, beside, &s, &got));
+    assert_ok(moeg_surface_slope(router, 1, beside, &s, &mass));
+    assert_relative(got.value, mass.value, 1e-13);
+    moeg_router_free(router);
+    moeg_law_free(beside);
     assert_ok(moeg_router_affine_create(&router, 5, 2, rows, above));
     assert_ok(moeg_surface_order_constant(router, 2, plane, &s, &got));
     assert_ok(moeg_boundary_gap_mass(router, moeg_gap_order(2), plane, 1, &w, &s, &mass));
