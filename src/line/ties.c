@@ -27,6 +27,7 @@ typedef struct search {
     const moeg_frame_logits *logits;
     size_t r, upper, size;
     double cut, nearest;
+    double unit;        /* a power of two, about 1 over the largest slope: so that no square over- or underflows */
     double *row;        /* (K x r) differences that are 0 or no less than that */
     double *level;      /* (K) */
     double *square;     /* (K) of the rows */
@@ -34,13 +35,20 @@ typedef struct search {
     double *u;          /* (r) */
 } search;
 
-/* a_i - a_j = level + row.u */
+/* a_i - a_j = level + row.u, in the unit */
 static double set_difference(const search *s, size_t i, size_t j, double *row)
 {
     const double *T = s->logits->T;
     for (size_t l = 0; l < s->r; l++)
-        row[l] = T[i * s->r + l] - T[j * s->r + l];
-    return s->logits->constant[i] - s->logits->constant[j];
+        row[l] = s->unit * T[i * s->r + l] - s->unit * T[j * s->r + l];
+    return s->unit * s->logits->constant[i] - s->unit * s->logits->constant[j];
+}
+
+static double unit_of(const moeg_frame_logits *logits, size_t r)
+{
+    const double largest = moeg_largest(logits->K * r, logits->T);
+    const int exponent = largest > 0 ? ilogb(largest) : 0, most = 1000;
+    return ldexp(1, exponent > most ? -most : exponent < -most ? most : -exponent);
 }
 
 /* The distance of the hyperplane of a pair; that of equal rows is 0 or infinite. */
@@ -223,7 +231,7 @@ moeg_status moeg_ties_init(const char *function, const moeg_frame_logits *logits
     if (sets == 0 || sets > MOST_SETS)
         ties->size = 2;
     const size_t size = ties->size, count = moeg_subset_count(K, size);
-    search s = {.logits = logits, .r = r, .upper = gap.upper, .size = size, .cut = cut};
+    search s = {.logits = logits, .r = r, .upper = gap.upper, .size = size, .cut = cut, .unit = unit_of(logits, r)};
     candidate *list = moeg_alloc(count, sizeof *list);
     size_t *members = moeg_alloc(count, size * sizeof *members);
     unsigned char *above = moeg_alloc(K, sizeof *above);

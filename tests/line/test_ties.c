@@ -174,6 +174,35 @@ static void no_ties(void **state)
     unmake(router, law, &frame);
 }
 
+/* No scale of the logits changes where they tie. */
+static void scales_of_logits(void **state)
+{
+    (void)state;
+    static const double W[8] = {1, 0.1, 0, 1, -1, 0, 0.2, -1}, b[4] = {0.1, -0.2, 0, 0.3}, mean[2] = {3, 0.2};
+    static const double scales[] = {1, 0x1p-1000, 0x1p-520, 0x1p520, 0x1p1000};
+    double squares[6] = {0};
+    for (size_t i = 0; i < sizeof scales / sizeof *scales; i++) {
+        double scaled[8], moved[4];
+        for (size_t k = 0; k < 8; k++)
+            scaled[k] = scales[i] * W[k];
+        for (size_t k = 0; k < 4; k++)
+            moved[k] = scales[i] * b[k];
+        moeg_router *router;
+        moeg_law *law;
+        moeg_frame frame;
+        moeg_ties ties;
+        make(scaled, moved, 4, 2, mean, &router, &law, &frame);
+        assert_ok(moeg_ties_init("test", &frame.logits[0], frame.r, moeg_gap_margin(), CUT, &ties));
+        assert_true(ties.count >= 4 && ties.count <= 6);
+        for (size_t tie = 0; tie < ties.count; tie++) {
+            squares[tie] = i == 0 ? ties.square[tie] : squares[tie];
+            assert_relative(ties.square[tie], squares[tie], 64 * EPS);
+        }
+        moeg_ties_free(&ties);
+        unmake(router, law, &frame);
+    }
+}
+
 static moeg_status list_ties(void *user)
 {
     const moeg_frame *frame = user;
@@ -199,10 +228,8 @@ static void memory_runs_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(points_are_nearest),
-        cmocka_unit_test(quadrants),
-        cmocka_unit_test(no_ties),
-        cmocka_unit_test(memory_runs_out),
+        cmocka_unit_test(points_are_nearest), cmocka_unit_test(quadrants),       cmocka_unit_test(no_ties),
+        cmocka_unit_test(scales_of_logits),   cmocka_unit_test(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
