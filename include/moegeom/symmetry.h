@@ -100,6 +100,34 @@ MOEG_EXPORT moeg_status moeg_halves_teacher_create(const moeg_halves *halves, mo
 MOEG_EXPORT moeg_status moeg_symmetry_closed(const moeg_halves *halves, const moeg_law *law, moeg_symmetric symmetric,
                                              const moeg_contrast *contrast, double *M);
 
+/** Y as a function of a = v.x and b = w.x.
+ * @param n     points, at least 1
+ * @param a, b  (n) each
+ * @param y     (n x m), row-major, to be written in full; NaN on entry
+ * @param user  as given to moeg_symmetry_plane()
+ * @return 0; anything else stops the run with #MOEG_ECALLBACK. */
+typedef int (*moeg_plane_function)(size_t n, const double *a, const double *b, double *y, void *user);
+
+/** M of any teacher that is a function of two coordinates, by quadrature over their plane under a Gaussian law of any
+ * mean and covariance; the rest is integrated exactly. Y may jump at v.x = 0, or change there within any width;
+ * elsewhere, and along b, it is to be smooth over distances of the order of a standard deviation of v.x and of w.x.
+ * Features constant, linear or affine.
+ * @param v      (d), not 0
+ * @param w      (d), may be 0 or a multiple of v: then b adds nothing
+ * @param m      outputs, at least 1
+ * @param y      Y; called from this thread, some 3000 times with 420 points (1 if b adds nothing)
+ * @param M      (d x m p), row-major
+ * @param error  (d x m p), or NULL: what quadrature and rounding may have done to each entry, an estimate: the
+ * difference to a poorer rule, what lies between 9 and 10 standard deviations, and the roundings' sizes
+ * @return #MOEG_OK; #MOEG_EUNABLE (written: an error is above 1e-8 of the sizes of the terms of M); #MOEG_EINVAL (NULL,
+ * v = 0, m = 0, a value that is not finite, a kind or class that is none); #MOEG_EUNSUPPORTED (a law that is not
+ *         Gaussian; features of your own); #MOEG_EDOM (v.x does not vary, to rounding; class LINEAR, a singular
+ * covariance and a mean other than 0: M jumps where the mean leaves the support); #MOEG_ERANGE (Y is not finite; an
+ *         overflow); #MOEG_ECALLBACK; #MOEG_ENOMEM. Cost of 1.2e6 points, and O(d (d + m p)). */
+MOEG_EXPORT moeg_status moeg_symmetry_plane(const moeg_law *law, const double *v, const double *w, size_t m,
+                                            moeg_plane_function y, void *user, moeg_symmetric symmetric,
+                                            const moeg_contrast *contrast, double *M, double *error);
+
 /** Singular values of M (d x q), and the pair of the largest, which grows fastest.
  *
  * @param d, q       at least 1

@@ -45,10 +45,11 @@ void moeg_symmetry_frame_operator(const moeg_symmetry_frame *frame, moeg_symmetr
                                   const moeg_contrast *contrast, const moeg_symmetry_frame_moments *moments,
                                   size_t stride, double *block);
 
-/* To `block`, likewise, what errors of the moments make of it, plus its rounding, relative to `sizes` of the moments;
- * returns the largest of the sizes of its entries. */
+/* To `block`, likewise, what errors of the moments make of it, and roundings, where the moments are integrals of
+ * functions of these `sizes`; returns the largest of the sizes of its entries. */
 double moeg_symmetry_frame_error(const moeg_symmetry_frame *frame, moeg_symmetric symmetric,
-                                 const moeg_contrast *contrast, const moeg_symmetry_frame_moments *errors,
-                                 const moeg_symmetry_frame_moments *sizes, size_t stride, double *block);
+                                 const moeg_contrast *contrast, const moeg_symmetry_frame_moments *moments,
+                                 const moeg_symmetry_frame_moments *errors, const moeg_symmetry_frame_moments *sizes,
+                                 size_t stride, double *block);
 
 #endif

@@ -86,28 +86,49 @@ void moeg_symmetry_frame_operator(const moeg_symmetry_frame *f, moeg_symmetric s
             block[i * stride + j] = entry(f, f->f1, f->f2, &a, contrast, i, j, 0);
 }
 
-/* What a rounding of a scalar product makes of moments of functions of v.x and w.x that change over their spreads. */
+/* What roundings of scalar products make of moments of functions that change over the spreads of v.x and w.x. */
 static double rounding(const moeg_symmetry_frame *f)
 {
     const double w_spread = hypot(f->along, f->across);
-    const double w = w_spread > 0 ? f->w_size / w_spread : 0;
-    return (double)(f->d + 32) * DBL_EPSILON * (1 + f->v_size + f->on_size[0] + w + f->squares_size / (1 + f->squares));
+    return (double)(f->d + 32) * DBL_EPSILON *
+           (1 + f->v_size + f->on_size[0] + (w_spread > 0 ? f->w_size / w_spread : 0));
 }
 
-double moeg_symmetry_frame_error(const moeg_symmetry_frame *f, moeg_symmetric symmetric, const moeg_contrast *contrast,
-                                 const moeg_symmetry_frame_moments *errors, const moeg_symmetry_frame_moments *sizes,
-                                 size_t stride, double *block)
+static moeg_symmetry_frame_moments sizes_of(const moeg_symmetry_frame_moments *q)
 {
-    const form of_errors = size_form_of(f, f->on, symmetric, errors);
-    const form of_sizes = size_form_of(f, f->on, symmetric, sizes),
-               rounded = size_form_of(f, f->on_size, symmetric, sizes);
+    return (moeg_symmetry_frame_moments){
+        .one = fabs(q->one), .s = fabs(q->s), .t = fabs(q->t), .ss = fabs(q->ss), .st = fabs(q->st), .tt = fabs(q->tt)};
+}
+
+/* errors + factor sizes. */
+static moeg_symmetry_frame_moments with_rounding(const moeg_symmetry_frame_moments *errors, double factor,
+                                                 const moeg_symmetry_frame_moments *sizes)
+{
+    return (moeg_symmetry_frame_moments){.one = errors->one + factor * sizes->one,
+                                         .s = errors->s + factor * sizes->s,
+                                         .t = errors->t + factor * sizes->t,
+                                         .ss = errors->ss + factor * sizes->ss,
+                                         .st = errors->st + factor * sizes->st,
+                                         .tt = errors->tt + factor * sizes->tt};
+}
+
+/* Errors of the moments, and of what multiplies them: f1, f2, on, and squares. */
+double moeg_symmetry_frame_error(const moeg_symmetry_frame *f, moeg_symmetric symmetric, const moeg_contrast *contrast,
+                                 const moeg_symmetry_frame_moments *moments, const moeg_symmetry_frame_moments *errors,
+                                 const moeg_symmetry_frame_moments *sizes, size_t stride, double *block)
+{
+    const moeg_symmetry_frame_moments off = with_rounding(errors, rounding(f), sizes), plain = sizes_of(moments);
+    const form of_errors = size_form_of(f, f->on, symmetric, &off), of_sizes = size_form_of(f, f->on, symmetric, sizes);
+    form frame = size_form_of(f, f->on_size, symmetric, &plain);
+    frame.R *= 1 + 2 * f->squares_size / (1 + f->squares);
+    frame.S *= 1 + 2 * f->squares_size / (1 + f->squares);
     const size_t p = moeg_contrast_features(contrast, f->d);
-    const double relative = rounding(f);
+    const double relative = (double)(f->d + 8) * DBL_EPSILON;
     double scale = 0;
     for (size_t i = 0; i < f->d; i++)
         for (size_t j = 0; j < p; j++) {
             block[i * stride + j] = entry(f, f->f1, f->f2, &of_errors, contrast, i, j, 1) +
-                                    relative * entry(f, f->f1_size, f->f2_size, &rounded, contrast, i, j, 1);
+                                    relative * entry(f, f->f1_size, f->f2_size, &frame, contrast, i, j, 1);
             scale = fmax(scale, entry(f, f->f1, f->f2, &of_sizes, contrast, i, j, 1));
         }
     return scale;

@@ -9,6 +9,7 @@
 
 struct random_problem {
     size_t d, m;
+    int singular;
     double tau, v[CASE_DIM], beta[2 * CASE_DIM], mu[2], mean[CASE_DIM], covariance[CASE_DIM * CASE_DIM];
     double basis[CASE_DIM * CASE_DIM]; /* x = mean + basis z, z ~ N(0, I), v.x - v.mean a multiple of z_0 */
     moeg_law *law;                     /* to be freed */
@@ -24,10 +25,11 @@ static inline moeg_halves random_halves(const struct random_problem *r)
 static inline void make_random_problem(struct random_problem *r, size_t d, double tau, double far, int singular,
                                        uint64_t *seed)
 {
-    *r = (struct random_problem){.d = d, .m = 1 + (size_t)(next_bits(seed) & 1), .tau = tau};
+    *r = (struct random_problem){
+        .d = d, .m = 1 + (size_t)(next_bits(seed) & 1), .singular = singular && d > 1, .tau = tau};
     double B[CASE_DIM * CASE_DIM], u[CASE_DIM] = {0}, length = 0;
     for (size_t i = 0; i < d * d; i++)
-        B[i] = singular && d > 1 && i % d == d - 1 ? 0 : next_normal(seed);
+        B[i] = r->singular && i % d == d - 1 ? 0 : next_normal(seed);
     for (size_t i = 0; i < d; i++) {
         r->v[i] = next_normal(seed);
         r->mean[i] = far * next_normal(seed);
@@ -116,7 +118,7 @@ static inline void brute_add(struct brute *b, int pass, long double factor, cons
     size_t s = 0, p = 0;
     if (b->intercept)
         fit[s++] = 1;
-    for (size_t j = 0; j < r->d && b->linear; j++)
+    for (size_t j = 0; j < r->d && b->linear && s < b->s; j++)
         fit[s++] = x[j];
     if (b->contrast_one)
         psi[p++] = 1;
@@ -181,8 +183,7 @@ static inline void brute_pass(struct brute *b, int pass)
         }
 }
 
-/* Where the covariance is singular the normal equations are too: a ridge of 1e-15, which the directions that x does not
- * have do not feel. */
+/* Where the covariance is singular (mean 0, or with an intercept), x_d is a function of the others: f is of them. */
 static inline void brute_operator(const struct random_problem *r, moeg_symmetric symmetric,
                                   const moeg_contrast *contrast, double *M)
 {
@@ -191,10 +192,8 @@ static inline void brute_operator(const struct random_problem *r, moeg_symmetric
                       .linear = symmetric == MOEG_SYMMETRIC_LINEAR || symmetric == MOEG_SYMMETRIC_AFFINE,
                       .contrast_one = contrast->kind != MOEG_CONTRAST_LINEAR,
                       .contrast_linear = contrast->kind != MOEG_CONTRAST_CONSTANT};
-    b.s = (size_t)b.intercept + (b.linear ? r->d : 0);
+    b.s = (size_t)b.intercept + (b.linear ? r->d - (size_t)r->singular : 0);
     brute_pass(&b, 0);
-    for (size_t i = 0; i < b.s; i++)
-        b.G[i * b.s + i] += 1e-15L;
     brute_solve(b.s, r->m, b.G, b.h);
     brute_pass(&b, 1);
     for (size_t i = 0; i < r->d * r->m * moeg_contrast_features(contrast, r->d); i++)

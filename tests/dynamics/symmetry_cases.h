@@ -26,36 +26,40 @@ struct symmetry_case {
 /* Where a quantity of a case goes; NULL for those that are no doubles. */
 static inline double *symmetry_place(struct symmetry_case *c, const char *quantity, size_t i, size_t j)
 {
+    moeg_symmetry_rates *decay = &c->decay[i < CASE_DECAYS ? i : 0];
     const struct {
         const char *name;
-        double *place;
-    } places[] = {{"taus", &c->tau},
-                  {"v", &c->v[i]},
-                  {"beta", &c->beta[i * c->d + j]},
-                  {"mu0", &c->mu[i]},
-                  {"Sigma", &c->covariance[i * c->d + j]},
-                  {"M", &c->M[i * c->q + j]},
-                  {"sigma", &c->sigma[i]},
-                  {"u1", &c->u1[i]},
-                  {"c1", &c->c1[i]},
-                  {"rate_tau", &c->rate_tau[i]},
-                  {"growth", &c->growth[i]},
-                  {"growth_loss", &c->growth_loss[i]},
-                  {"decay_eta_u", &c->decay[i % CASE_DECAYS].eta_u},
-                  {"decay_eta_c", &c->decay[i % CASE_DECAYS].eta_c},
-                  {"decay_lambda_u", &c->decay[i % CASE_DECAYS].lambda_u},
-                  {"decay_lambda_c", &c->decay[i % CASE_DECAYS].lambda_c},
-                  {"tau_c", &c->tau_c[i % CASE_DECAYS]},
-                  {"decayed_growth", &c->decayed_growth[i % CASE_DECAYS][j % 3]}};
+        double *first;
+        size_t index, size;
+    } places[] = {{"taus", &c->tau, 0, 1},
+                  {"v", c->v, i, CASE_DIM},
+                  {"beta", c->beta, i * c->d + j, CASE_OUTPUTS * CASE_DIM},
+                  {"mu0", c->mu, i, CASE_OUTPUTS},
+                  {"Sigma", c->covariance, i * c->d + j, CASE_DIM * CASE_DIM},
+                  {"M", c->M, i * c->q + j, CASE_DIM * CASE_COLUMNS},
+                  {"sigma", c->sigma, i, CASE_DIM},
+                  {"u1", c->u1, i, CASE_DIM},
+                  {"c1", c->c1, i, CASE_COLUMNS},
+                  {"rate_tau", c->rate_tau, i, CASE_TAUS},
+                  {"growth", c->growth, i, CASE_TAUS},
+                  {"growth_loss", c->growth_loss, i, CASE_TAUS},
+                  {"decay_eta_u", &decay->eta_u, 0, 1},
+                  {"decay_eta_c", &decay->eta_c, 0, 1},
+                  {"decay_lambda_u", &decay->lambda_u, 0, 1},
+                  {"decay_lambda_c", &decay->lambda_c, 0, 1},
+                  {"tau_c", c->tau_c, i, CASE_DECAYS},
+                  {"decayed_growth", &c->decayed_growth[i % CASE_DECAYS][j % 3], 0, 1}};
     for (size_t k = 0; k < sizeof places / sizeof *places; k++)
-        if (strcmp(places[k].name, quantity) == 0)
-            return places[k].place;
+        if (strcmp(places[k].name, quantity) == 0) {
+            assert_true(places[k].index < places[k].size);
+            return places[k].first + places[k].index;
+        }
     return NULL;
 }
 
 static inline void symmetry_value(struct symmetry_case *c, const char *quantity, size_t i, size_t j, double value)
 {
-    const size_t whole = (size_t)value;
+    const size_t whole = value > 0 ? (size_t)value : 0;
     const moeg_contrast contrasts[] = {moeg_contrast_constant(), moeg_contrast_linear(), moeg_contrast_affine()};
     double *place = symmetry_place(c, quantity, i, j);
     if (place != NULL)
