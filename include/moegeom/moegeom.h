@@ -47,6 +47,7 @@
 #include <moegeom/centroids.h>
 #include <moegeom/profile.h>
 /* dynamics */
+#include <moegeom/flow.h>
 #include <moegeom/symmetry.h>
 
 #endif

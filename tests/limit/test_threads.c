@@ -5,6 +5,7 @@
 #include "limit/rays.h"
 #include "support/estimates.h"
 
+#include <moegeom/flow.h>
 #include <moegeom/surface.h>
 
 enum { TAUS = 3, ROWS = 4001 };
@@ -126,10 +127,31 @@ static moeg_status remainder_of_gap(const struct call *c, struct outputs *o)
     return moeg_leading_remainder(ON, TAUS - 1, tau, &c->s, o->estimates, o->estimates + 1);
 }
 
+/* The flow of a sample: its risk and what comes first of its velocity. */
+static moeg_status flow(const struct call *c, struct outputs *o)
+{
+    double state[64], velocity[64];
+    moeg_flow *made = NULL;
+    moeg_flow_options options = moeg_flow_options_default();
+    options.mixing = c->mixing;
+    options.symmetric = MOEG_SYMMETRIC_CONSTANT;
+    options.eta_f = 1;
+    moeg_status status = moeg_flow_sample_create(c->teacher, c->law, &c->s, &options, &made);
+    if (status != MOEG_OK)
+        return status;
+    for (size_t i = 0; i < 64; i++)
+        state[i] = 0.1 + 0.01 * (double)i;
+    assert_true(moeg_flow_router_size(made) + moeg_flow_contrast_size(made) + moeg_flow_symmetric_size(made) <= 64);
+    status = moeg_flow_velocity(made, state, o->numbers, velocity);
+    memcpy(o->numbers + 1, velocity, (TAUS * TAUS - 1) * sizeof *velocity);
+    moeg_flow_free(made);
+    return status;
+}
+
 typedef moeg_status function(const struct call *c, struct outputs *o);
 static function *const by_rows[] = {
     curve, gap,      derivative, temperature, moment,   holder_moment, bernstein,
-    mass,  gap_mass, exponent,   quantile,    risk_job, boundary_job,
+    mass,  gap_mass, exponent,   quantile,    risk_job, boundary_job,  flow,
 };
 static function *const by_lines[] = {curve, gap, mass, gap_mass, slope, remainder_of_gap};
 
