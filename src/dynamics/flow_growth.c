@@ -14,15 +14,15 @@
 
 static const char function[] = "flow_growth";
 
-/* How small |u| s/(2 tau), and |c| r/R are: what is nonlinear is of second order in them, or their product. Eigenvalues
- * that are the largest, as a share of the largest modulus; and an M that is 0, of what its entries might be. */
+/* How small the root mean squares of u.x/(2 tau), and of h beside the residual, are: what is nonlinear is of second
+ * order in them, or their product. Eigenvalues that are the largest, as a share of the largest modulus; and an M that
+ * is 0, of what its entries might be. */
 static const double SMALL = 0.03, SAME = 1e-6, NOTHING = 1e-13;
 enum { LEAST_ROWS = 8 };
 
 typedef struct modes {
     size_t n, count; /* d + q; how many are the fastest: the last rows of V */
     double *V, *values, *M, *Psi, *z;
-    double features; /* root of E |psi|^2/p */
 } modes;
 
 static void modes_free(modes *m)
@@ -83,8 +83,7 @@ static moeg_status find_modes(const moeg_flow *flow, modes *m)
     double trace = 0;
     for (size_t j = 0; j < flow->p; j++)
         trace += m->Psi[j * flow->p + j];
-    m->features = sqrt(trace / (double)flow->p);
-    if (moeg_largest(d * q, m->M) <= NOTHING * flow->spread * flow->residual * m->features)
+    if (moeg_largest(d * q, m->M) <= NOTHING * flow->spread * flow->residual * sqrt(trace))
         return MOEG_OK;
     fill_linear(flow, m);
     for (size_t i = 0; i < m->n * m->n; i++)
@@ -108,19 +107,34 @@ static double length(size_t n, const double *x)
     return largest * sqrt(sum);
 }
 
-/* log |z| of a state that is near the symmetric one; NaN of another. */
-static double measure(const moeg_flow *flow, const modes *m, const double *state)
+/* E |h|^2. */
+static double contrast_square(const moeg_flow *flow, const modes *m, const double *c)
 {
-    const size_t d = flow->d, q = moeg_flow_q(flow);
-    const double a = length(d, state) * flow->spread / (2 * flow->options.tau);
-    if (!(a <= SMALL && length(q, state + d) * m->features <= SMALL * flow->residual))
-        return NAN;
+    const size_t p = flow->p;
+    double sum = 0;
+    for (size_t o = 0; o < flow->m; o++)
+        for (size_t j = 0; j < p; j++)
+            sum += c[o * p + j] * moeg_dot(p, m->Psi + j * p, c + o * p);
+    return sum;
+}
+
+/* log |z| of a state that is near the symmetric one; NaN of another. */
+static moeg_status measure(const moeg_flow *flow, const modes *m, const double *state, double *log_size)
+{
+    double logit = NAN;
+    const moeg_status status = isnan(state[0]) ? MOEG_OK : flow->kind->logit_square(flow, function, state, &logit);
+    *log_size = NAN;
+    if (status != MOEG_OK || !(sqrt(logit) <= 2 * flow->options.tau * SMALL) ||
+        !(sqrt(fmax(0, contrast_square(flow, m, state + flow->d))) <= SMALL * flow->residual))
+        return status;
     for (size_t i = 0; i < m->n; i++)
-        m->z[i] = state[i] / sqrt(i < d ? flow->options.rates.eta_u : flow->options.rates.eta_c);
+        m->z[i] = state[i] / sqrt(i < flow->d ? flow->options.rates.eta_u : flow->options.rates.eta_c);
     double size = m->count == 0 ? length(m->n, m->z) : 0;
     for (size_t k = 0; k < m->count; k++)
         size = hypot(size, moeg_dot(m->n, m->V + (m->n - 1 - k) * m->n, m->z));
-    return size > 0 ? log(size) : NAN;
+    if (size > 0)
+        *log_size = log(size);
+    return MOEG_OK;
 }
 
 /* The slope of y over t, n >= 2 of them, by least squares. */
@@ -191,9 +205,14 @@ moeg_status moeg_flow_growth(const moeg_flow *flow, size_t count, const double *
     status = y != NULL ? find_modes(flow, &m) : moeg_fail_memory(function);
     if (status == MOEG_OK) {
         size_t n = 0;
-        while (n < count && !isnan(y[n] = measure(flow, &m, states + n * moeg_flow_size(flow))))
+        while (n < count && status == MOEG_OK) {
+            status = measure(flow, &m, states + n * moeg_flow_size(flow), &y[n]);
+            if (status != MOEG_OK || isnan(y[n]))
+                break;
             n++;
-        status = estimate(n, times, y, level, growth);
+        }
+        if (status == MOEG_OK)
+            status = estimate(n, times, y, level, growth);
     }
     moeg_release(y);
     modes_free(&m);

@@ -170,27 +170,30 @@ static void test_two_pairs(void **state)
     moeg_flow_free(flow);
 }
 
-/* The threshold sigma_1 sqrt(eta_u eta_c/(lambda_u lambda_c)), bracketed to 1 %: the state is left below it, and come
- * back to above it. */
+/* The threshold, bracketed to 1 %: the state is left below it, and come back to above it. sigma_1 sqrt(eta_u eta_c/
+ * (lambda_u lambda_c)); with loss mixing, whose Psi is the identity here, 2 eta_c more of lambda_c. */
 static void test_threshold(void **state)
 {
     (void)state;
-    moeg_flow_options options = moeg_flow_options_default();
-    moeg_flow *flow = make_plane(0, &options);
-    const double sigma = largest_singular(flow);
-    moeg_flow_free(flow);
-    options.rates = (moeg_symmetry_rates){.eta_u = 0.7, .eta_c = 1.9, .lambda_u = 0.4, .lambda_c = 1.1};
-    const double threshold = sigma * sqrt(0.7 * 1.9 / (0.4 * 1.1));
-    for (int side = -1; side <= 1; side += 2) {
-        options.tau = threshold * (1 + 0.01 * side);
-        flow = make_plane(0, &options);
-        double times[ROWS], *states = run(flow, 1e-6, 11, 1500, times, NULL);
-        const size_t size = 4 + moeg_flow_symmetric_size(flow);
-        const double half = hypot(states[ROWS / 2 * size], states[ROWS / 2 * size + 1]);
-        const double last = hypot(states[(ROWS - 1) * size], states[(ROWS - 1) * size + 1]);
-        assert_true(side < 0 ? last > 10 * half : last < 0.1 * half);
-        free(states);
+    for (int mixing = 0; mixing < 2; mixing++) {
+        moeg_flow_options options = moeg_flow_options_default();
+        options.mixing = (moeg_mixing)mixing;
+        moeg_flow *flow = make_plane(0, &options);
+        const double sigma = largest_singular(flow), lambda = 1.1 + mixing * 2 * 1.9;
         moeg_flow_free(flow);
+        options.rates = (moeg_symmetry_rates){.eta_u = 0.7, .eta_c = 1.9, .lambda_u = 0.4, .lambda_c = 1.1};
+        const double threshold = sigma * sqrt(0.7 * 1.9 / (0.4 * lambda));
+        for (int side = -1; side <= 1; side += 2) {
+            options.tau = threshold * (1 + 0.01 * side);
+            flow = make_plane(0, &options);
+            double times[ROWS], *states = run(flow, 1e-6, 11, 1500, times, NULL);
+            const size_t size = 4 + moeg_flow_symmetric_size(flow);
+            const double half = hypot(states[ROWS / 2 * size], states[ROWS / 2 * size + 1]);
+            const double last = hypot(states[(ROWS - 1) * size], states[(ROWS - 1) * size + 1]);
+            assert_true(side < 0 ? last > 10 * half : last < 0.1 * half);
+            free(states);
+            moeg_flow_free(flow);
+        }
     }
 }
 
