@@ -104,7 +104,8 @@ const moeg_expert *moeg_moe_expert(const moeg_moe *moe, size_t k)
     return moe == NULL || k >= moeg_router_experts(moe->router) ? NULL : moe->experts[k];
 }
 
-/* Gates (K x stride), outputs of one expert (m x stride), then what the router, the gates or one expert want. */
+/* Gates (K x stride), outputs of one expert (m x stride), the best experts and their margins (2 x stride), then what
+ * the router, the gates or one expert want. */
 size_t moeg_moe_workspace(const moeg_moe *moe, size_t stride)
 {
     const size_t K = moeg_router_experts(moe->router);
@@ -114,7 +115,7 @@ size_t moeg_moe_workspace(const moeg_moe *moe, size_t stride)
         const size_t workspace = moeg_expert_workspace(moe->experts[k], stride);
         largest = workspace > largest ? workspace : largest;
     }
-    return (K + moe->outputs) * stride + largest;
+    return (K + moe->outputs + 2) * stride + largest;
 }
 
 /* MOEG_OK, or MOEG_EDOM: masks leave the gate enough experts. */
@@ -133,6 +134,19 @@ static moeg_status check_masks(moeg_gate gate, size_t K, size_t n, size_t stride
     return MOEG_OK;
 }
 
+/* Hard gates of one expert alone, in place: 0 where the logits want to be looked at, row by row. */
+static int choose_best(size_t K, size_t stride, double *gates, double *margin, uint32_t *best)
+{
+    if (K < 2 || moeg_kernel_top2(K, stride, gates, best, margin) != 0)
+        return 0;
+    for (uint32_t k = 0; k < K; k++) {
+        double *gate = gates + k * stride;
+        for (size_t i = 0; i < stride; i++)
+            gate[i] = best[i] == k ? 1 : 0;
+    }
+    return 1;
+}
+
 static int all_zero(size_t n, const double *values)
 {
     for (size_t i = 0; i < n; i++)
@@ -145,7 +159,8 @@ moeg_status moeg_moe_forward_block(const moeg_moe *moe, double tau, size_t n, si
                                    double *workspace)
 {
     const size_t K = moeg_router_experts(moe->router), m = moe->outputs;
-    double *gates = workspace, *f = gates + K * stride, *rest = f + m * stride;
+    double *gates = workspace, *f = gates + K * stride, *margin = f + m * stride;
+    double *rest = margin + 2 * stride;
     moeg_status status = moeg_router_logits_block(moe->router, n, stride, x, gates, rest);
     if (status == MOEG_OK)
         status = check_masks(moe->gate, K, n, stride, gates);
@@ -153,7 +168,8 @@ moeg_status moeg_moe_forward_block(const moeg_moe *moe, double tau, size_t n, si
         return status;
     if (moe->gate.kind == MOEG_GATE_SOFTMAX && tau > 0)
         moeg_kernel_softmax(K, tau, stride, gates);
-    else
+    else if (moe->gate.kind != MOEG_GATE_SOFTMAX ||
+             !choose_best(K, stride, gates, margin, (uint32_t *)(margin + stride)))
         moeg_gates_block(moe->gate, K, stride, gates, tau, gates, rest);
     memset(y, 0, m * stride * sizeof *y);
     for (size_t k = 0; k < K; k++) {

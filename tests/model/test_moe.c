@@ -166,6 +166,34 @@ static void an_expert_with_gate_zero_is_left_out(void **state)
     moeg_router_free(router);
 }
 
+/* Ties go to the lowest index, in a block of rows with a mask as in one without. */
+static void hard_gates_take_the_first_of_ties(void **state)
+{
+    (void)state;
+    enum { EXPERTS = 4, ROWS = 9 };
+    const double slopes[EXPERTS] = {1, 1, -1, -1}, x[ROWS] = {2, -2, 0, 1, -1, 0, 3, -3, 0};
+    for (int mask = 0; mask < 3; mask++) {
+        const double bias[EXPERTS] = {mask == 1 ? -INFINITY : 0, 0, mask == 2 ? -INFINITY : 0, 0};
+        moeg_router *router;
+        moeg_expert *experts[EXPERTS];
+        moeg_moe *moe;
+        double y[ROWS];
+        assert_ok(moeg_router_affine_create(&router, EXPERTS, 1, slopes, bias));
+        for (size_t k = 0; k < EXPERTS; k++) {
+            const double number = (double)k;
+            assert_ok(moeg_expert_constant_create(&experts[k], 1, 1, &number));
+        }
+        assert_ok(moeg_moe_create(&moe, router, moeg_gate_softmax(), experts));
+        assert_ok(moeg_moe_forward(moe, 0, ROWS, x, y));
+        for (size_t i = 0; i < ROWS; i++)
+            assert_near(y[i], x[i] < 0 ? (mask == 2 ? 3 : 2) : mask == 1 ? 1 : 0, 0);
+        moeg_moe_free(moe);
+        for (size_t k = 0; k < EXPERTS; k++)
+            moeg_expert_free(experts[k]);
+        moeg_router_free(router);
+    }
+}
+
 static void masked_experts_take_no_part(void **state)
 {
     (void)state;
@@ -344,6 +372,7 @@ int main(void)
         cmocka_unit_test(all_gates_mix),
         cmocka_unit_test(a_row_alone_is_the_row_in_a_batch),
         cmocka_unit_test(an_expert_with_gate_zero_is_left_out),
+        cmocka_unit_test(hard_gates_take_the_first_of_ties),
         cmocka_unit_test(masked_experts_take_no_part),
         cmocka_unit_test(the_mixture_knows_and_keeps_its_parts),
         cmocka_unit_test(every_creation_error_is_named),
