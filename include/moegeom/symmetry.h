@@ -14,8 +14,10 @@
 #ifndef MOEGEOM_SYMMETRY_H
 #define MOEGEOM_SYMMETRY_H
 
+#include <moegeom/estimate.h>
 #include <moegeom/export.h>
 #include <moegeom/law.h>
+#include <moegeom/options.h>
 #include <moegeom/status.h>
 #include <moegeom/teacher.h>
 #include <stddef.h>
@@ -127,6 +129,33 @@ typedef int (*moeg_plane_function)(size_t n, const double *a, const double *b, d
 MOEG_EXPORT moeg_status moeg_symmetry_plane(const moeg_law *law, const double *v, const double *w, size_t m,
                                             moeg_plane_function y, void *user, moeg_symmetric symmetric,
                                             const moeg_contrast *contrast, double *M, double *error);
+
+/** M of any teacher under any law, by sampling, f fitted to the same rows by least squares [theory: symmetry breaking].
+ * Method MC (AUTO: MC). Rows are drawn once for the fit and again for M, so that memory does not depend on n (but for 8
+ * bytes for each row of data), and where the third moments of the law are not known (any law but a Gaussian one, or
+ * features of your own) some of them for these; progress is told of each of these passes. Of a teacher with noise only
+ * m(X) matters.
+ *
+ * Under a sampled law the sums of x r psi are divided by n less the number of coefficients of the class: residuals of a
+ * fit are that much too small. Under an empirical law M is the sum over its rows, exactly, f the best expert for these
+ * (and their weights), and error bars are those for the population that the rows were drawn from (law.h).
+ *
+ * Error bars are over 64 to 127 groups of rows (fewer rows are a group each): of each the mean of x r psi, less what a
+ * refit to that group alone would take from it, A[delta] = E[x psi' (delta.(1, x))], delta to first order. A is exact
+ * where third moments are known, else from as many rows as cost 4 times what the products of M do, and at least 64 for
+ * each coefficient. Rows of data are put in an order of chance first, always the same, so that it does not matter how
+ * they are sorted. Rows that are worth (law.h) fewer than #MOEG_ENOUGH_UNITS beyond the number of coefficients, or
+ * groups fewer than so many, have infinite error bars. Of a class that is linear in x, or affine, M of the feature 1 is
+ * 0 whatever the rows are.
+ * @param M  (d x m p) estimates, row-major; contributing: all rows
+ * @return #MOEG_OK; #MOEG_EUNABLE (written: too few rows for error bars, or a tolerance that n rows do not reach);
+ *         #MOEG_ECANCELED (written, over the rows done in the last pass); #MOEG_EINVAL (also dimensions that do not
+ *         fit, a data teacher without its empirical law); #MOEG_EUNSUPPORTED (method LINE); #MOEG_EDOM (the best expert
+ *         of the class is not unique: more coefficients than rows, or x confined to a plane, to rounding); #MOEG_ERANGE
+ *         (an overflow; a feature of yours that is not finite, or was not written); #MOEG_ECALLBACK; #MOEG_ENOMEM.
+ *         Cost per row O(d (d + m p)), memory O(d (d + m p)) a thread, and O(d^2 p) for third moments. */
+MOEG_EXPORT moeg_status moeg_symmetry_sample(const moeg_teacher *teacher, const moeg_law *law, moeg_symmetric symmetric,
+                                             const moeg_contrast *contrast, const moeg_sampling *s, moeg_estimate *M);
 
 /** Singular values of M (d x q), and the pair of the largest, which grows fastest.
  *

@@ -8,7 +8,8 @@ enum {
     MOEG_STREAM_COMPONENT = 2, /* component of a mixture's sample: unit = sample, draw 0 */
     MOEG_STREAM_NOISE = 3,     /* noise of a teacher: unit = sample, draw = output */
     MOEG_STREAM_LINE = 4,      /* lines: unit = line */
-    MOEG_STREAM_PILOT = 5      /* lines of the pilot: unit = 64 cell + line */
+    MOEG_STREAM_PILOT = 5,     /* lines of the pilot: unit = 64 cell + line */
+    MOEG_STREAM_GROUP = 6      /* the order of the rows of data, under seed 0: unit = place, draw 0 */
 };
 
 #endif

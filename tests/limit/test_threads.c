@@ -7,6 +7,7 @@
 
 #include <moegeom/flow.h>
 #include <moegeom/surface.h>
+#include <moegeom/symmetry.h>
 
 enum { TAUS = 3, ROWS = 4001 };
 static const double tau[TAUS] = {0.37, 0.05, 0}, w[TAUS] = {0.4, 0.02, 1.7};
@@ -148,10 +149,25 @@ static moeg_status flow(const struct call *c, struct outputs *o)
     return status;
 }
 
+/* A user's feature, so that third moments are those of rows whatever the law. */
+static int first_square(size_t n, const double *x, double *psi, void *user)
+{
+    (void)user;
+    for (size_t i = 0; i < n; i++)
+        psi[i] = x[EDGE_D * i] * x[EDGE_D * i];
+    return 0;
+}
+
+static moeg_status symmetry(const struct call *c, struct outputs *o)
+{
+    const moeg_contrast contrast = moeg_contrast_user(1, first_square, NULL);
+    return moeg_symmetry_sample(c->teacher, c->law, MOEG_SYMMETRIC_CONSTANT, &contrast, &c->s, o->estimates);
+}
+
 typedef moeg_status function(const struct call *c, struct outputs *o);
 static function *const by_rows[] = {
-    curve, gap,      derivative, temperature, moment,   holder_moment, bernstein,
-    mass,  gap_mass, exponent,   quantile,    risk_job, boundary_job,  flow,
+    curve,    gap,      derivative, temperature, moment,       holder_moment, bernstein, mass,
+    gap_mass, exponent, quantile,   risk_job,    boundary_job, flow,          symmetry,
 };
 static function *const by_lines[] = {curve, gap, mass, gap_mass, slope, remainder_of_gap};
 
