@@ -9,7 +9,7 @@
  * - boundary.h: the boundary mass P(margin <= w); risk.h: soft risk, hard risk and the gap between them; order.h:
  *   the power of tau by which gaps fall; leading.h, surface.h and bound.h: theory to hold against them;
  * - centroids.h and profile.h: routers and experts fitted to data; csv.h and npy.h: files;
- * - symmetry.h: how experts that are alike part;
+ * - symmetry.h: how experts that are alike part; flow.h: their gradient flow, from there on to where it rests;
  * - options.h, estimate.h, status.h: options, results and errors of all of these; job.h and stream.h: runs that are
  *   cut, spread or extended, and the random numbers under them.
  *

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "dynamics/flow_sample.h"
 #include "dynamics/symmetry.h"
+#include "limit/check.h"
 #include "model/block.h"
 #include "model/model.h"
 
@@ -25,30 +26,10 @@ typedef struct maker {
     double *A, *Y, *X; /* least squares: (n x features), (n x m), (features x m) */
 } maker;
 
-static moeg_status check_objects(const moeg_teacher *teacher, const moeg_law *law)
-{
-    moeg_status status = moeg_check_pointer(function, "teacher", teacher);
-    if (status == MOEG_OK)
-        status = moeg_check_pointer(function, "law", law);
-    if (status != MOEG_OK)
-        return status;
-    const size_t dim = moeg_teacher_dim(teacher);
-    const uint64_t rows = moeg_teacher_rows(teacher);
-    if (dim != 0 && dim != moeg_law_dim(law))
-        return moeg_fail(MOEG_EINVAL, "%s: the teacher takes dimension %zu, the law has %zu", function, dim,
-                         moeg_law_dim(law));
-    if (rows != 0 && rows != moeg_law_rows(law))
-        return moeg_fail(MOEG_EINVAL,
-                         "%s: a data teacher of %" PRIu64
-                         " rows needs an empirical law of as many, got one of %" PRIu64,
-                         function, rows, moeg_law_rows(law));
-    return MOEG_OK;
-}
-
 static moeg_status check_create(const moeg_teacher *teacher, const moeg_law *law, const moeg_sampling *s,
                                 const moeg_flow_options *options, moeg_flow **flow)
 {
-    moeg_status status = check_objects(teacher, law);
+    moeg_status status = moeg_check_teacher_law(function, teacher, law);
     if (status == MOEG_OK)
         status = moeg_sampling_check(s);
     if (status == MOEG_OK)

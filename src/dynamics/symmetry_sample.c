@@ -11,27 +11,12 @@
 #include "model/model.h"
 
 #include <float.h>
-#include <inttypes.h>
 #include <math.h>
 
 static const char function[] = "symmetry_sample";
 
 /* Groups at least, of rows enough. */
 enum { GROUPS = 64 };
-
-static moeg_status check_teacher(const moeg_teacher *teacher, const moeg_law *law)
-{
-    const size_t d = moeg_law_dim(law), teacher_d = moeg_teacher_dim(teacher);
-    const uint64_t rows = moeg_teacher_rows(teacher);
-    if (teacher_d != 0 && teacher_d != d)
-        return moeg_fail(MOEG_EINVAL, "%s: the teacher takes dimension %zu, the law has %zu", function, teacher_d, d);
-    if (rows != 0 && rows != moeg_law_rows(law))
-        return moeg_fail(MOEG_EINVAL,
-                         "%s: a data teacher of %" PRIu64
-                         " rows needs an empirical law of as many, got one of %" PRIu64,
-                         function, rows, moeg_law_rows(law));
-    return MOEG_OK;
-}
 
 /* Everything that is multiplied below fits size_t: the largest are third moments, and tiles. */
 static moeg_status check_sizes(const moeg_teacher *teacher, const moeg_law *law, const moeg_contrast *contrast,
@@ -49,11 +34,7 @@ static moeg_status check_sizes(const moeg_teacher *teacher, const moeg_law *law,
 static moeg_status check_arguments(const moeg_teacher *teacher, const moeg_law *law, moeg_symmetric symmetric,
                                    const moeg_contrast *contrast, const moeg_sampling *s, const moeg_estimate *M)
 {
-    moeg_status status = moeg_check_pointer(function, "teacher", teacher);
-    if (status == MOEG_OK)
-        status = moeg_check_pointer(function, "law", law);
-    if (status == MOEG_OK)
-        status = check_teacher(teacher, law);
+    moeg_status status = moeg_check_teacher_law(function, teacher, law);
     if (status == MOEG_OK)
         status = moeg_check_symmetric(function, symmetric);
     if (status == MOEG_OK)

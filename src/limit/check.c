@@ -21,15 +21,15 @@ moeg_status moeg_check_router_law(const char *function, const moeg_router *route
     return MOEG_OK;
 }
 
-/* The teacher fits the mixture and the law. */
-static moeg_status check_teacher(const char *function, const moeg_moe *moe, const moeg_teacher *teacher,
-                                 const moeg_law *law)
+moeg_status moeg_check_teacher_law(const char *function, const moeg_teacher *teacher, const moeg_law *law)
 {
-    const size_t m = moeg_moe_outputs(moe), d = moeg_law_dim(law);
-    const size_t teacher_m = moeg_teacher_outputs(teacher), teacher_d = moeg_teacher_dim(teacher);
+    moeg_status status = moeg_check_pointer(function, "teacher", teacher);
+    if (status == MOEG_OK)
+        status = moeg_check_pointer(function, "law", law);
+    if (status != MOEG_OK)
+        return status;
+    const size_t d = moeg_law_dim(law), teacher_d = moeg_teacher_dim(teacher);
     const uint64_t rows = moeg_teacher_rows(teacher);
-    if (teacher_m != m)
-        return moeg_fail(MOEG_EINVAL, "%s: the mixture has %zu outputs, the teacher %zu", function, m, teacher_m);
     if (teacher_d != 0 && teacher_d != d)
         return moeg_fail(MOEG_EINVAL, "%s: the teacher takes dimension %zu, the law has %zu", function, teacher_d, d);
     if (rows != 0 && rows != moeg_law_rows(law))
@@ -38,6 +38,16 @@ static moeg_status check_teacher(const char *function, const moeg_moe *moe, cons
                          " rows needs an empirical law of as many, got one of %" PRIu64,
                          function, rows, moeg_law_rows(law));
     return MOEG_OK;
+}
+
+/* The teacher fits the mixture and the law. */
+static moeg_status check_teacher(const char *function, const moeg_moe *moe, const moeg_teacher *teacher,
+                                 const moeg_law *law)
+{
+    const size_t m = moeg_moe_outputs(moe), teacher_m = moeg_teacher_outputs(teacher);
+    if (teacher_m != m)
+        return moeg_fail(MOEG_EINVAL, "%s: the mixture has %zu outputs, the teacher %zu", function, m, teacher_m);
+    return moeg_check_teacher_law(function, teacher, law);
 }
 
 moeg_status moeg_check_mixing(const char *function, moeg_mixing mixing)

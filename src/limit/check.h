@@ -14,6 +14,10 @@
 /* MOEG_OK, or MOEG_EINVAL: neither is NULL, and the dimensions fit. */
 moeg_status moeg_check_router_law(const char *function, const moeg_router *router, const moeg_law *law);
 
+/* MOEG_OK, or MOEG_EINVAL: neither is NULL, the dimensions fit, and a data teacher has the rows of its empirical law.
+ */
+moeg_status moeg_check_teacher_law(const char *function, const moeg_teacher *teacher, const moeg_law *law);
+
 /* MOEG_OK, or MOEG_EINVAL: the mixing is one of the list. */
 moeg_status moeg_check_mixing(const char *function, moeg_mixing mixing);
 
