@@ -131,10 +131,10 @@ MOEG_EXPORT moeg_status moeg_symmetry_plane(const moeg_law *law, const double *v
                                             const moeg_contrast *contrast, double *M, double *error);
 
 /** M of any teacher under any law, by sampling, f fitted to the same rows by least squares [theory: symmetry breaking].
- * Method MC (AUTO: MC). Rows are drawn once for the fit and again for M, so that memory does not depend on n (but for 8
- * bytes for each row of data), and where the third moments of the law are not known (any law but a Gaussian one, or
- * features of your own) some of them for these; progress is told of each of these passes. Of a teacher with noise only
- * m(X) matters.
+ * Method MC (AUTO: MC). Rows go by once for the fit and again for M, and where the third moments of the law are not
+ * known (any law but a Gaussian one, or features of your own) some of them for these; progress is told of each of these
+ * passes. Up to 32 MiB of rows are kept from one pass to the next, more are drawn again: memory does not grow with n
+ * (but by 8 bytes for each row of data). Of a teacher with noise only m(X) matters.
  *
  * Under a sampled law the sums of x r psi are divided by n less the number of coefficients of the class: residuals of a
  * fit are that much too small. Under an empirical law M is the sum over its rows, exactly, f the best expert for these

@@ -73,7 +73,18 @@ static moeg_status shuffle(moeg_symmetry_run *run)
     return MOEG_OK;
 }
 
-static moeg_status prepare(moeg_symmetry_run *run)
+/* Room for the rows, which more than one pass wants. */
+static moeg_status make_room(moeg_symmetry_run *run, size_t most)
+{
+    const size_t each = run->d + run->m;
+    if (run->features == 0 || run->units > most / each)
+        return MOEG_OK;
+    run->kept = moeg_alloc((size_t)run->units, each * sizeof *run->kept);
+    run->kept_rows = moeg_alloc_zero((size_t)run->units, sizeof *run->kept_rows);
+    return run->kept == NULL || run->kept_rows == NULL ? moeg_fail_memory(function) : MOEG_OK;
+}
+
+static moeg_status prepare(moeg_symmetry_run *run, size_t most)
 {
     const double *mean, *covariance;
     const moeg_status status = moeg_law_rows(run->law) != 0 ? shuffle(run) : MOEG_OK;
@@ -82,12 +93,14 @@ static moeg_status prepare(moeg_symmetry_run *run)
     run->refit = run->features == 0 ? MOEG_REFIT_NONE : closed ? MOEG_REFIT_CLOSED : MOEG_REFIT_ROWS;
     const uint64_t group = run->units / GROUPS;
     run->group = group > 0 ? group : 1;
-    return status;
+    return status == MOEG_OK ? make_room(run, most) : status;
 }
 
 static void release(moeg_symmetry_run *run)
 {
     moeg_release(run->order);
+    moeg_release(run->kept);
+    moeg_release(run->kept_rows);
     moeg_release(run->origin);
     moeg_release(run->factor);
     moeg_release(run->slope);
@@ -169,10 +182,10 @@ static moeg_status read(const moeg_symmetry_run *run, const double *state, doubl
     return status;
 }
 
-static moeg_status sample(moeg_symmetry_run *run, const moeg_sampling *s, double *state, moeg_estimate *M)
+static moeg_status sample(moeg_symmetry_run *run, size_t most, const moeg_sampling *s, double *state, moeg_estimate *M)
 {
     moeg_job *job = NULL;
-    moeg_status status = prepare(run);
+    moeg_status status = prepare(run, most);
     if (status == MOEG_OK && run->features > 0)
         status = moeg_symmetry_fit(run, s);
     if (status == MOEG_OK && run->features > 0)
@@ -186,8 +199,9 @@ static moeg_status sample(moeg_symmetry_run *run, const moeg_sampling *s, double
     return status < 0 ? status : moeg_sampled_status(function, status, read(run, state, s->level, M));
 }
 
-moeg_status moeg_symmetry_sample(const moeg_teacher *teacher, const moeg_law *law, moeg_symmetric symmetric,
-                                 const moeg_contrast *contrast, const moeg_sampling *s, moeg_estimate *M)
+moeg_status moeg_symmetry_sample_within(size_t most, const moeg_teacher *teacher, const moeg_law *law,
+                                        moeg_symmetric symmetric, const moeg_contrast *contrast, const moeg_sampling *s,
+                                        moeg_estimate *M)
 {
     moeg_status status = check_arguments(teacher, law, symmetric, contrast, s, M);
     if (status != MOEG_OK)
@@ -211,7 +225,7 @@ moeg_status moeg_symmetry_sample(const moeg_teacher *teacher, const moeg_law *la
     const size_t q = run.d * run.m * run.p;
     double *state = moeg_alloc_zero(MOEG_COUNTS + 3 * q, sizeof *state);
     moeg_estimate *estimates = moeg_alloc(q, sizeof *estimates);
-    status = state == NULL || estimates == NULL ? moeg_fail_memory(function) : sample(&run, s, state, estimates);
+    status = state == NULL || estimates == NULL ? moeg_fail_memory(function) : sample(&run, most, s, state, estimates);
     if (status >= 0) {
         const moeg_sampling asked = moeg_law_rows(law) != 0 ? moeg_without_tolerance(s) : *s;
         status = moeg_rounds_status(function, status, s, moeg_tolerance_excess(&asked, q, estimates));
@@ -222,4 +236,10 @@ moeg_status moeg_symmetry_sample(const moeg_teacher *teacher, const moeg_law *la
     moeg_release(estimates);
     release(&run);
     return status;
+}
+
+moeg_status moeg_symmetry_sample(const moeg_teacher *teacher, const moeg_law *law, moeg_symmetric symmetric,
+                                 const moeg_contrast *contrast, const moeg_sampling *s, moeg_estimate *M)
+{
+    return moeg_symmetry_sample_within(MOEG_SYMMETRY_KEPT, teacher, law, symmetric, contrast, s, M);
 }

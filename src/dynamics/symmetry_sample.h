@@ -29,6 +29,11 @@ typedef struct moeg_symmetry_run {
     uint64_t *order;       /* (units) the rows of an empirical law in an order of chance; or NULL: sample i is i */
     const double *weights; /* (rows of the law), or NULL: all 1 */
     moeg_refit refit;
+    /* What the first pass drew, for those after it, or NULL: x and y of the tile that begins at row i, kept_rows[i] of
+     * them (0: not there), from i (d + m) on, variable-major. Blocks write to their own rows alone; a runner whose
+     * blocks do so in another process finds nothing here, and draws again. */
+    double *kept;
+    uint16_t *kept_rows; /* (units) */
     /* Found by the first pass; none of it without features. About the origin they are (1, x - origin). */
     double *origin; /* (d + m) of x, of an affine expert, and of y, of one with an intercept; else 0 */
     int shifted; /* x is drawn less its origin from now on. An affine fit leaves a residual that is orthogonal to x, so
@@ -39,6 +44,12 @@ typedef struct moeg_symmetry_run {
     double *factor; /* (features x features) L, L L' = E[phi phi'], under what `third` is under */
     double *third;  /* (features x d x p) means of phi x psi'; NULL of refits in closed form */
 } moeg_symmetry_run;
+
+/* moeg_symmetry_sample() that keeps x and y of all rows if these are no more than `most` doubles. */
+enum { MOEG_SYMMETRY_KEPT = 1 << 22 };
+moeg_status moeg_symmetry_sample_within(size_t most, const moeg_teacher *teacher, const moeg_law *law,
+                                        moeg_symmetric symmetric, const moeg_contrast *contrast, const moeg_sampling *s,
+                                        moeg_estimate *M);
 
 /* Rows of a tile, at most: an odd number of cache lines. So many of four variables by four are multiplied within the
  * cache of the first level, beside little else than the products. */

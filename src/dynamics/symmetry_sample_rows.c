@@ -96,23 +96,61 @@ static moeg_status check_values(const moeg_symmetry_run *run, const char *what, 
     return MOEG_OK;
 }
 
-moeg_status moeg_symmetry_draw(const moeg_symmetry_run *run, uint64_t first, size_t n, moeg_symmetry_tile *t)
+/* Whether x and y of the tile were kept; they are then as they were. */
+static int recall(const moeg_symmetry_run *run, uint64_t first, moeg_symmetry_tile *t)
 {
-    t->n = n;
-    moeg_status status = MOEG_OK;
+    if (run->kept == NULL || run->kept_rows[first] != t->n)
+        return 0;
+    const double *kept = run->kept + first * (run->d + run->m);
+    for (size_t j = 0; j < run->d + run->m; j++) {
+        double *variable = j < run->d ? t->x + j * t->stride : t->y + (j - run->d) * t->stride;
+        memcpy(variable, kept + j * t->n, t->n * sizeof *variable);
+    }
+    repeat_last(run->d, t->n, t->stride, t->x);
+    repeat_last(run->m, t->n, t->stride, t->y);
+    return 1;
+}
+
+static void keep(const moeg_symmetry_run *run, uint64_t first, const moeg_symmetry_tile *t)
+{
+    if (run->kept == NULL)
+        return;
+    double *kept = run->kept + first * (run->d + run->m);
+    for (size_t j = 0; j < run->d + run->m; j++) {
+        const double *variable = j < run->d ? t->x + j * t->stride : t->y + (j - run->d) * t->stride;
+        memcpy(kept + j * t->n, variable, t->n * sizeof *kept);
+    }
+    run->kept_rows[first] = (uint16_t)t->n;
+}
+
+/* x and y. */
+static moeg_status draw(const moeg_symmetry_run *run, uint64_t first, moeg_symmetry_tile *t)
+{
+    moeg_status status;
     if (run->order != NULL) {
         status = gather(run, first, t);
     } else {
-        status = moeg_law_draw(run->law, run->seed, first, n, t->stride, t->x, t->scratch);
+        status = moeg_law_draw(run->law, run->seed, first, t->n, t->stride, t->x, t->scratch);
         if (status == MOEG_OK)
-            status = moeg_teacher_mean_block(run->teacher, first, n, t->stride, t->x, t->y, t->scratch);
+            status = moeg_teacher_mean_block(run->teacher, first, t->n, t->stride, t->x, t->y, t->scratch);
     }
+    if (status == MOEG_OK)
+        status = check_values(run, "output of the teacher, number", first, run->m, t, t->y);
+    if (status == MOEG_OK)
+        keep(run, first, t);
+    return status;
+}
+
+moeg_status moeg_symmetry_draw(const moeg_symmetry_run *run, uint64_t first, size_t n, moeg_symmetry_tile *t)
+{
+    t->n = n;
+    const moeg_status status = recall(run, first, t) ? MOEG_OK : draw(run, first, t);
     for (size_t i = 0; i < t->stride; i++)
         t->w[i] = i >= n ? 0 : run->weights != NULL ? run->weights[run->order[first + i]] : 1;
     for (size_t j = 0; j < run->d && run->shifted; j++)
         for (size_t i = 0; i < t->stride; i++)
             t->x[j * t->stride + i] -= run->origin[j];
-    return status == MOEG_OK ? check_values(run, "output of the teacher, number", first, run->m, t, t->y) : status;
+    return status;
 }
 
 /* NaN before they are called, so that what they leave out is seen. */

@@ -2,6 +2,7 @@
  * what it does not depend on, and that it draws no more than it says. */
 #include "dynamics/symmetry_cases.h"
 #include "dynamics/symmetry_data.h"
+#include "dynamics/symmetry_sample.h"
 #include "support/estimates.h"
 
 /* The reference cases, each with 3 seeds, in intervals that all hold the truth with probability 99.9 %. */
@@ -227,6 +228,108 @@ static void threads_change_no_bit(void **state)
     data_free(&data);
 }
 
+/* Whether rows are kept or drawn again. */
+static void kept_rows_change_no_bit(void **state)
+{
+    (void)state;
+    static struct data data;
+    moeg_estimate kept[MOST], drawn[MOST];
+    moeg_sampling s = moeg_sampling_default();
+    s.n = 50021;
+    data_make(&data, 1);
+    for (int law = 0; law < 3; law++)
+        for (size_t c = 0; c < 4; c++)
+            for (int kind = 0; kind < 4; kind++) {
+                moeg_teacher *teacher = data.teacher;
+                moeg_law *drawn_from = data.law;
+                const moeg_contrast contrast = make_contrast(kind);
+                const size_t q = D * (law < 2 ? 1 : OUTPUTS) * moeg_contrast_features(&contrast, D);
+                if (law < 2)
+                    oracle_make(law == 0 ? &oracle_gaussian : &oracle_mixture, &teacher, &drawn_from);
+                assert_ok(moeg_symmetry_sample(teacher, drawn_from, classes[c], &contrast, &s, kept));
+                assert_ok(moeg_symmetry_sample_within(0, teacher, drawn_from, classes[c], &contrast, &s, drawn));
+                assert_same_estimates(drawn, kept, q);
+                if (law < 2) {
+                    moeg_law_free(drawn_from);
+                    moeg_teacher_free(teacher);
+                }
+            }
+    data_free(&data);
+}
+
+/* x_1 .. x_d as features of one's own. */
+static int just_x(size_t n, const double *x, double *psi, void *user)
+{
+    memcpy(psi, x, n * *(const size_t *)user * sizeof *x);
+    return 0;
+}
+
+/* Third moments of fewer rows than all, and in more than one pass: error bars are those of the known ones, a little
+ * longer. */
+static void some_rows_are_enough(void **state)
+{
+    (void)state;
+    enum { WIDE = 104 };
+    const size_t dims[] = {7, WIDE}, rows[] = {4000, 9000};
+    for (size_t t = 0; t < 2; t++) {
+        size_t d = dims[t];
+        double direction[WIDE] = {0.6, 0.8}, slopes[WIDE] = {-1, 2, 0.5};
+        const moeg_halves halves = {.d = d, .outputs = 1, .v = direction, .beta = slopes};
+        const moeg_contrast linear = moeg_contrast_linear(), same = moeg_contrast_user(d, just_x, &d);
+        moeg_estimate *M = calloc(2 * d * d, sizeof *M);
+        moeg_teacher *teacher;
+        moeg_law *law;
+        moeg_sampling s = moeg_sampling_default();
+        double logs = 0;
+        assert_non_null(M);
+        s.n = rows[t];
+        assert_ok(moeg_halves_teacher_create(&halves, &teacher));
+        assert_ok(moeg_law_gaussian_create(&law, d, NULL, NULL));
+        assert_ok(moeg_symmetry_sample(teacher, law, MOEG_SYMMETRIC_AFFINE, &linear, &s, M));
+        assert_ok(moeg_symmetry_sample(teacher, law, MOEG_SYMMETRIC_AFFINE, &same, &s, M + d * d));
+        for (size_t i = 0; i < d * d; i++) {
+            const moeg_estimate *known = &M[i], *sampled = known + d * d;
+            assert_near(sampled->value, known->value, 1e-12);
+            assert_near(sampled->std_error / known->std_error, 1, 0.15);
+            logs += log(sampled->std_error / known->std_error) / (double)(d * d);
+        }
+        print_message("d = %zu: error bars %.4f times as long\n", d, exp(logs));
+        assert_near(exp(logs), 1.01, 0.02);
+        moeg_law_free(law);
+        moeg_teacher_free(teacher);
+        free(M);
+    }
+}
+
+/* A coordinate that one row in ten thousand has, which third moments of fewer rows may not see. */
+static void rare_coordinates(void **state)
+{
+    (void)state;
+    enum { DIM = 8, N = 10000 };
+    double *x = calloc(N, DIM * sizeof *x);
+    moeg_law *law;
+    moeg_teacher *teacher;
+    moeg_estimate M[DIM * DIM];
+    const moeg_sampling s = moeg_sampling_default();
+    const moeg_contrast linear = moeg_contrast_linear();
+    assert_non_null(x);
+    assert_ok(moeg_stream_normals((moeg_stream){9, 70}, 0, N, DIM, x));
+    const double along[DIM] = {1}, slopes[DIM] = {1, 1};
+    const moeg_halves halves = {.d = DIM, .outputs = 1, .v = along, .beta = slopes};
+    assert_ok(moeg_halves_teacher_create(&halves, &teacher));
+    for (size_t rare = 0; rare < 10; rare++) {
+        for (size_t i = 0; i < N; i++)
+            x[DIM * i + DIM - 1] = i == 997 * rare;
+        assert_ok(moeg_law_empirical_create(&law, N, DIM, x, NULL));
+        assert_ok(moeg_symmetry_sample(teacher, law, MOEG_SYMMETRIC_AFFINE, &linear, &s, M));
+        for (size_t i = 0; i < DIM * DIM; i++)
+            assert_true(isfinite(M[i].value) && isfinite(M[i].std_error) && M[i].std_error < 0.1);
+        moeg_law_free(law);
+    }
+    moeg_teacher_free(teacher);
+    free(x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -237,6 +340,9 @@ int main(void)
         cmocka_unit_test(noise_does_not_matter),
         cmocka_unit_test(shifts_change_rounding_alone),
         cmocka_unit_test(threads_change_no_bit),
+        cmocka_unit_test(kept_rows_change_no_bit),
+        cmocka_unit_test(some_rows_are_enough),
+        cmocka_unit_test(rare_coordinates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
