@@ -1,7 +1,7 @@
 /* M of symmetry breaking by sampling beside its floor, on one thread: the product X' diag(r) X of a linear contrast and
  * the Gram matrix of the fit, both symmetric, so that half of their flops do, and the teacher's flops, at the rate of
  * OpenBLAS's dgemm; one normal for each coordinate and one exponential of a soft teacher; each at the rate measured in
- * the same run. Rows that are too many to be kept are drawn for either pass, which the floor then has twice. Beside it
+ * the same run. That rows are kept for the second pass, or drawn again if they are many, is not in it. Beside it
  * `dgemm`: the same with all flops of the product, as dgemm would do it. A ratio above 1 is faster than that.
  *
  * bench_symmetry [--quick] [PART OF A NAME] */
@@ -9,7 +9,6 @@
 #include "base/memory.h"
 #include "bench/bench.h"
 #include "bench/floor.h"
-#include "dynamics/symmetry_sample.h"
 
 #include <moegeom/moegeom.h>
 #include <stdio.h>
@@ -61,9 +60,7 @@ static moeg_status make_case(symmetry_case *c, const shape *s)
 static double find_floor(const shape *s, double flops, const floor_rates *rates)
 {
     const double d = (double)s->d, gram = (d + 2) * (d + 3), teacher = 2 * 3 * d;
-    const double drawn = s->rows * (s->d + 1) <= MOEG_SYMMETRY_KEPT ? 1 : 2;
-    return (flops + gram + drawn * teacher) * rates->flop + drawn * d * rates->normal +
-           (s->tau > 0 ? drawn * rates->exponential : 0);
+    return (flops + gram + teacher) * rates->flop + d * rates->normal + (s->tau > 0 ? rates->exponential : 0);
 }
 
 static int report(const floor_rates *rates, const shape *s)
