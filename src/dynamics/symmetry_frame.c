@@ -80,14 +80,28 @@ static void colour_size(const moeg_symmetry_frame *f, const double *a, double *o
         out[i] = f->factor == NULL ? fabs(a[i]) : dot_size(f->d, f->factor + i * f->d, a);
 }
 
-/* h'h of L h = mean, L lower triangular. A rounding of L or mean changes it by 2 g'(L h), g = L'^-1 h. */
+/* The factor of a regular covariance is a Cholesky factor; of one that is singular, to rounding, it is none. */
+static int is_regular(const moeg_symmetry_frame *f)
+{
+    const size_t d = f->d;
+    if (f->factor == NULL)
+        return 1;
+    for (size_t i = 0; i < d; i++)
+        for (size_t j = i + 1; j < d; j++)
+            if (f->factor[i * d + j] != 0)
+                return 0;
+    return f->factor[d * d - 1] > 0;
+}
+
+/* h'h of L h = mean, L lower triangular. A rounding of the covariance by |L| |L|' changes it by |(|L|'|g|)|^2, L'g = h.
+ */
 static moeg_status set_squares(const char *function, moeg_symmetry_frame *f)
 {
     const size_t d = f->d;
     double *h = f->f2, *g = f->scratch;
     if (largest(d, f->mean) == 0)
         return MOEG_OK;
-    if (f->factor != NULL && f->factor[d * d - 1] == 0)
+    if (!is_regular(f))
         return moeg_fail(MOEG_EDOM,
                          "%s: without an intercept M has no value at a mean other than 0 and a singular covariance: it "
                          "jumps where the mean leaves the support",
@@ -102,8 +116,8 @@ static moeg_status set_squares(const char *function, moeg_symmetry_frame *f)
             g[i] /= f->factor[i * d + i];
     }
     f->squares = dot(d, h, h);
-    for (size_t i = 0; i < d; i++)
-        f->squares_size += fabs(g[i]) * (f->factor == NULL ? fabs(h[i]) : dot_size(d, f->factor + i * d, h));
+    whiten_size(f, g, f->e1);
+    f->squares_size = dot(d, f->e1, f->e1);
     if (!isfinite(f->squares + f->squares_size))
         return moeg_fail(MOEG_ERANGE, "%s: the mean is too many standard deviations from 0", function);
     memset(f->f2, 0, d * sizeof *f->f2);
@@ -128,14 +142,14 @@ static moeg_status set_separator(const char *function, const double *v, moeg_sym
         return moeg_fail(MOEG_ERANGE, "%s: the moments of v.x overflow", function);
     if (f->spread <= (double)(d + 4) * DBL_EPSILON * size)
         return moeg_fail(MOEG_EDOM, "%s: v.x does not vary under the law", function);
-    for (size_t j = 0; j < d; j++) {
-        f->e1[j] /= f->spread;
-        f->f1_size[j] /= f->spread;
-    }
-    colour(f, f->e1, f->f1);
     f->on[0] = f->centre / f->spread;
     f->on_size[0] = mean_size / f->spread;
     f->v_size = size / f->spread;
+    for (size_t j = 0; j < d; j++)
+        f->e1[j] /= f->spread;
+    colour(f, f->e1, f->f1);
+    for (size_t j = 0; j < d; j++)
+        f->f1_size[j] = f->f1_size[j] / f->spread + f->v_size * f->v_size * fabs(f->f1[j]);
     return MOEG_OK;
 }
 
@@ -172,34 +186,39 @@ void moeg_symmetry_frame_free(moeg_symmetry_frame *frame)
     moeg_release(frame->f1);
 }
 
+/* f2 = L e2, of `rest` = across e2; `size`: what roundings of that are relative to. */
+static void set_second(moeg_symmetry_frame *f, double *rest, double size)
+{
+    const double across = f->across, relative = across > 0 ? size / across : 0;
+    for (size_t j = 0; j < f->d; j++)
+        rest[j] = across > 0 ? rest[j] / across : 0;
+    colour(f, rest, f->f2);
+    for (size_t j = 0; j < f->d; j++)
+        f->f2_size[j] = across > 0 ? (f->f2_size[j] + fabs(f->along) * f->f1_size[j]) / across +
+                                         relative * relative * fabs(f->f2[j])
+                                   : 0;
+}
+
 /* L'w = along e1 + across e2. What is left of a multiple of v is rounding, and no direction. */
 void moeg_symmetry_frame_set_across(moeg_symmetry_frame *f, const double *w)
 {
     const size_t d = f->d;
     double *rest = f->scratch;
     whiten_size(f, w, rest);
-    for (size_t j = 0; j < d; j++) /* for once, a place for L'w while both sizes are wanted */
-        f->f2[j] = rest[j];
-    colour_size(f, f->f2, f->f2_size);
+    colour_size(f, rest, f->f2_size);
     const double size = norm(d, rest), mean_size = dot_size(d, w, f->mean);
     whiten(f, w, rest);
     f->shift = dot(d, w, f->mean);
     f->along = dot(d, rest, f->e1);
-    f->w_size = size + mean_size;
-    double more = f->along;
-    for (int pass = 0; pass < 2; pass++) { /* twice is enough (Kahan) */
-        for (size_t j = 0; j < d; j++)
-            rest[j] -= more * f->e1[j];
-        more = dot(d, rest, f->e1);
-    }
+    for (size_t j = 0; j < d; j++)
+        rest[j] -= f->along * f->e1[j];
     f->across = norm(d, rest);
-    if (f->across <= (double)(d + 4) * DBL_EPSILON * (size + fabs(f->along) * f->v_size))
+    if (f->across <= (double)(d + 4) * DBL_EPSILON * size)
         f->across = 0;
+    const double spread = hypot(f->along, f->across);
+    f->w_size = spread > 0 ? size / spread : 0;
+    f->shift_size = spread > 0 ? mean_size / spread : 0;
     f->on[1] = f->across > 0 ? (f->shift - f->on[0] * f->along) / f->across : 0;
     f->on_size[1] = f->across > 0 ? (mean_size + f->on_size[0] * fabs(f->along)) / f->across : 0;
-    for (size_t j = 0; j < d; j++) {
-        rest[j] = f->across > 0 ? rest[j] / f->across : 0;
-        f->f2_size[j] = f->across > 0 ? (f->f2_size[j] + fabs(f->along) * f->f1_size[j]) / f->across : 0;
-    }
-    colour(f, rest, f->f2);
+    set_second(f, rest, size + fabs(f->along) * f->v_size);
 }

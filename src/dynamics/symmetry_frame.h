@@ -18,8 +18,8 @@ typedef struct moeg_symmetry_frame {
     double along, across, shift;              /* of w.X; shift = w.mean */
     double on[2], on_size[2];                 /* mean' covariance^-1 (f1, f2), and the sizes of their sums */
     double squares;                           /* mean' covariance^-1 mean, if the class wants it, else 0 */
-    double v_size;                            /* what roundings are relative to: of spread, over spread; */
-    double w_size, squares_size;              /* of along, across and shift; of squares */
+    double squares_size;                      /* what its rounding is relative to */
+    double v_size, w_size, shift_size;        /* likewise of spread, along and across, shift, over the spreads */
     double *f1, *f2;                          /* (d) each; f2 = 0 where across is */
     double *f1_size, *f2_size;                /* (d) what their roundings are relative to */
     double *e1, *scratch;                     /* (d) each */

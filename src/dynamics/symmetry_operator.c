@@ -54,11 +54,16 @@ static double sum_of(size_t n, const double *terms, int sizes)
     return sum;
 }
 
-/* M_ij, j counting the features: (1), x or (1, x); or the sum of the sizes of its terms. */
-static double entry(const moeg_symmetry_frame *f, const double *f1, const double *f2, const form *a,
-                    const moeg_contrast *contrast, size_t i, size_t j, int sizes)
+/* f1 and f2, or the sizes that their roundings are relative to. */
+typedef struct axes {
+    const double *f1, *f2;
+} axes;
+
+/* M_ij, j counting the features: (1), x or (1, x), of axes for i and for j; or the sum of the sizes of its terms. */
+static double entry(const moeg_symmetry_frame *f, axes to, axes from, const form *a, const moeg_contrast *contrast,
+                    size_t i, size_t j, int sizes)
 {
-    const double li[] = {a->s * f1[i], a->t * f2[i]};
+    const double li[] = {a->s * to.f1[i], a->t * to.f2[i]};
     if (contrast->kind != MOEG_CONTRAST_LINEAR) {
         if (j == 0) {
             const double terms[] = {a->k * f->mean[i], li[0], li[1]};
@@ -66,13 +71,18 @@ static double entry(const moeg_symmetry_frame *f, const double *f1, const double
         }
         j--;
     }
-    const double lj[] = {a->s * f1[j], a->t * f2[j]};
+    const double lj[] = {a->s * from.f1[j], a->t * from.f2[j]};
     const double covariance = f->covariance != NULL ? f->covariance[i * f->d + j] : i == j;
-    const double terms[] = {a->R * covariance,     a->S * f->mean[i] * f->mean[j],
-                            f->mean[i] * lj[0],    f->mean[i] * lj[1],
-                            f->mean[j] * li[0],    f->mean[j] * li[1],
-                            a->ss * f1[i] * f1[j], a->st * f1[i] * f2[j],
-                            a->st * f2[i] * f1[j], a->tt * f2[i] * f2[j]};
+    const double terms[] = {a->R * covariance,
+                            a->S * f->mean[i] * f->mean[j],
+                            f->mean[i] * lj[0],
+                            f->mean[i] * lj[1],
+                            f->mean[j] * li[0],
+                            f->mean[j] * li[1],
+                            a->ss * to.f1[i] * from.f1[j],
+                            a->st * to.f1[i] * from.f2[j],
+                            a->st * to.f2[i] * from.f1[j],
+                            a->tt * to.f2[i] * from.f2[j]};
     return sum_of(sizeof terms / sizeof *terms, terms, sizes);
 }
 
@@ -80,18 +90,19 @@ void moeg_symmetry_frame_operator(const moeg_symmetry_frame *f, moeg_symmetric s
                                   const moeg_symmetry_frame_moments *moments, size_t stride, double *block)
 {
     const form a = form_of(f, symmetric, moments);
+    const axes exact = {f->f1, f->f2};
     const size_t p = moeg_contrast_features(contrast, f->d);
     for (size_t i = 0; i < f->d; i++)
         for (size_t j = 0; j < p; j++)
-            block[i * stride + j] = entry(f, f->f1, f->f2, &a, contrast, i, j, 0);
+            block[i * stride + j] = entry(f, exact, exact, &a, contrast, i, j, 0);
 }
 
-/* What roundings of scalar products make of moments of functions that change over the spreads of v.x and w.x. */
+/* What roundings of the spreads make of moments of functions that change over them. Squares: what roundings of L make
+ * of v' L L' v. */
 static double rounding(const moeg_symmetry_frame *f)
 {
-    const double w_spread = hypot(f->along, f->across);
     return (double)(f->d + 32) * DBL_EPSILON *
-           (1 + f->v_size + f->on_size[0] + (w_spread > 0 ? f->w_size / w_spread : 0));
+           (1 + f->v_size * f->v_size + f->on_size[0] + f->w_size * f->w_size + f->shift_size);
 }
 
 static moeg_symmetry_frame_moments sizes_of(const moeg_symmetry_frame_moments *q)
@@ -123,13 +134,15 @@ double moeg_symmetry_frame_error(const moeg_symmetry_frame *f, moeg_symmetric sy
     frame.R *= 1 + 2 * f->squares_size / (1 + f->squares);
     frame.S *= 1 + 2 * f->squares_size / (1 + f->squares);
     const size_t p = moeg_contrast_features(contrast, f->d);
+    const axes exact = {f->f1, f->f2}, rounded = {f->f1_size, f->f2_size};
     const double relative = (double)(f->d + 8) * DBL_EPSILON;
     double scale = 0;
     for (size_t i = 0; i < f->d; i++)
         for (size_t j = 0; j < p; j++) {
-            block[i * stride + j] = entry(f, f->f1, f->f2, &of_errors, contrast, i, j, 1) +
-                                    relative * entry(f, f->f1_size, f->f2_size, &frame, contrast, i, j, 1);
-            scale = fmax(scale, entry(f, f->f1, f->f2, &of_sizes, contrast, i, j, 1));
+            block[i * stride + j] = entry(f, exact, exact, &of_errors, contrast, i, j, 1) +
+                                    relative * (entry(f, rounded, exact, &frame, contrast, i, j, 1) +
+                                                entry(f, exact, rounded, &frame, contrast, i, j, 1));
+            scale = fmax(scale, entry(f, exact, exact, &of_sizes, contrast, i, j, 1));
         }
     return scale;
 }

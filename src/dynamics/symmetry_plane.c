@@ -250,7 +250,7 @@ moeg_status moeg_symmetry_plane(const moeg_law *law, const double *v, const doub
     double *result = moeg_alloc(size, 2 * sizeof *result);
     int unable = 0;
     moeg_symmetry_frame_set_across(&frame, w);
-    if (!isfinite(frame.w_size))
+    if (!isfinite(frame.along + frame.across + frame.w_size + frame.shift_size))
         status = moeg_fail(MOEG_ERANGE, "%s: the moments of w.x overflow", function);
     else
         status = result != NULL ? plane_alloc(function, &frame, m, &p) : moeg_fail_memory(function);
@@ -261,8 +261,11 @@ moeg_status moeg_symmetry_plane(const moeg_law *law, const double *v, const doub
         if (error != NULL)
             memcpy(error, result + size, size * sizeof *error);
         if (unable)
-            status = moeg_fail(MOEG_EUNABLE, "%s: y is not smooth enough away from v.x = 0: an error is above 1e-8",
-                               function);
+            status =
+                moeg_fail(MOEG_EUNABLE,
+                          "%s: an error is above 1e-8 of the terms of M: y is not smooth away from v.x = 0, or v.x "
+                          "or w.x is rounded by too much",
+                          function);
     }
     moeg_release(p.memory);
     moeg_release(result);
