@@ -9,8 +9,9 @@
  *
  * the column of feature j of output o at o p + j. Gradient flow of L = E |Y - output|^2 (no factor 1/2) with rates eta
  * and decay lambda, u' = (eta_u/tau) M c - lambda_u u, c' = (eta_c/tau) M'u - lambda_c c, leaves the symmetric state at
- * a rate that grows as 1/tau: iff M is not 0, if there is no decay; below a threshold of tau, if there is. Source:
- * [P3]; thresholds with decay, vector outputs and error bars beyond. */
+ * a rate that grows as 1/tau: iff M is not 0, if there is no decay; below a threshold of tau, if there is.
+ *
+ * Source: [P1]; thresholds with decay, vector outputs and error bars beyond. */
 #ifndef MOEGEOM_SYMMETRY_H
 #define MOEGEOM_SYMMETRY_H
 
