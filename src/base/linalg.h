@@ -13,11 +13,17 @@
  * 2147483647, got 5103108000". */
 moeg_status moeg_linalg_check_int(const char *function, const char *name, size_t size);
 
-/* L with L L' = S, S (n x n) symmetric positive semidefinite, as law.h says for moeg_law_gaussian_create(): Cholesky,
- * or V sqrt(Lambda), largest eigenvalue first, if singular. L (n x n), the part above the diagonal zero in the first
- * case, the last n - *rank columns in the second. *rank: of S, eigenvalues up to n epsilon times the largest counting
- * as zero. Of S only the lower triangle counts. MOEG_EINVAL if S has an eigenvalue below -n epsilon times the largest
- * magnitude (the message gives it) or a value that is not finite; MOEG_EFAILED (no convergence), MOEG_ENOMEM,
+/* h with x/4^h in [1/4, 1), x > 0: a scaling whose square root is exact. 0 for x = 0. */
+int moeg_linalg_half_exponent(double x);
+
+/* L with L L' = S, S (n x n) symmetric positive semidefinite, as law.h says for moeg_law_gaussian_create(). With
+ * D = diag(2^h_i), h_i = moeg_linalg_half_exponent(s_ii), A = D^-1 S D^-1 is what is decided on and factored, so that
+ * nothing depends on the units of the coordinates: L = D F, F the Cholesky factor of A or, if A is singular,
+ * V sqrt(Lambda), largest eigenvalue first. L (n x n), the part above the diagonal zero in the first case, the last
+ * n - *rank columns in the second, and then a row of S that is zero. *rank: of A, eigenvalues up to n epsilon times the
+ * largest counting as zero. Of S only the lower triangle counts. MOEG_EINVAL if A has an eigenvalue below -n epsilon
+ * times the largest magnitude (the message gives it), or S a negative variance, a covariance that |A| >= 2 or a variance
+ * of 0 rules out (it names the entry), or a value that is not finite; MOEG_EFAILED (no convergence), MOEG_ENOMEM,
  * MOEG_ERANGE. Cost O(n^3). */
 moeg_status moeg_linalg_factor(const char *function, size_t n, const double *S, double *L, size_t *rank);
 

@@ -1,6 +1,7 @@
 #include "line/frame.h"
 
 #include "base/error.h"
+#include "base/linalg.h"
 #include "base/memory.h"
 #include "base/vector.h"
 #include "line/triangle.h"
@@ -31,14 +32,19 @@ static int is_singular(size_t d, const double *factor)
     return last == 0;
 }
 
-/* How far a unit of each coordinate's weight may move an entry of a row. What a singular factor cancels is as large as
- * its largest entry. */
-static void fill_reach(const moeg_frame *frame, double *reach)
+/* How far a unit of each coordinate's weight may move an entry of a row. What a singular factor D F cancels is as large
+ * as the largest entry of F, in the units D of the coordinate [linalg.h]. */
+static void fill_reach(const moeg_frame *frame, const double *covariance, double *reach)
 {
     const size_t d = frame->d;
-    const double all = frame->singular ? moeg_largest(d * d, frame->factor) : 0;
+    double all = 0;
     for (size_t j = 0; j < d; j++)
-        reach[j] = frame->factor == NULL ? 1 : fmax(all, moeg_largest(d, frame->factor + j * d));
+        reach[j] = frame->factor == NULL ? 1 : moeg_largest(d, frame->factor + j * d);
+    for (size_t j = 0; frame->singular && j < d; j++)
+        all = fmax(all, ldexp(reach[j], -moeg_linalg_half_exponent(covariance[j * d + j])));
+    for (size_t j = 0; frame->singular && j < d; j++)
+        if (covariance[j * d + j] > 0)
+            reach[j] = ldexp(all, moeg_linalg_half_exponent(covariance[j * d + j]));
 }
 
 /* Rows W L of the experts that are not masked, (K x d), and their constants W mean + b; in `size`, of both together. */
@@ -164,11 +170,12 @@ static size_t count_live(const moeg_router *router, size_t *expert)
 }
 
 /* Differences of all routers, one below the other, then their triangle. 0 if a number overflows. */
-static int make_frame(size_t count, const moeg_router *const *routers, moeg_frame *frame, scratch *s)
+static int make_frame(size_t count, const moeg_router *const *routers, const double *covariance, moeg_frame *frame,
+                      scratch *s)
 {
     const double *W, *b;
     int finite = 1;
-    fill_reach(frame, s->reach);
+    fill_reach(frame, covariance, s->reach);
     for (size_t i = 0, first = 0; i < frame->routers; first += frame->logits[i].K, i++) {
         moeg_router_affine_parts(routers[i], &W, &b);
         count_live(routers[i], frame->logits[i].expert);
@@ -209,7 +216,7 @@ moeg_status moeg_frame_init(const char *function, size_t count, const moeg_route
     moeg_status status = MOEG_OK;
     if (!allocate(rows, frame, &s))
         status = moeg_fail_memory(function);
-    else if (!make_frame(rows, routers, frame, &s))
+    else if (!make_frame(rows, routers, covariance, frame, &s))
         status = moeg_fail(MOEG_ERANGE, "%s: the differences of the logits overflow", function);
     release(&s);
     if (status != MOEG_OK)
