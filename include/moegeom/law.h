@@ -19,15 +19,17 @@ typedef struct moeg_law moeg_law;
 
 /** X = mean + L z, z ~ N(0, I_d), L L' = covariance [theory: laws].
  *
- * L is the Cholesky factor; of a singular covariance, V sqrt(Lambda) from its eigendecomposition, eigenvalues below
- * d * epsilon times the largest counting as zero.
+ * With A = D^-1 covariance D^-1, D diagonal, of powers of two, and the diagonal of A in [1/4, 1) (or 0, where D is 1),
+ * L = D F: F is the Cholesky factor of A; where A is singular, V sqrt(Lambda) from its eigendecomposition, eigenvalues
+ * up to d * epsilon times the largest counting as zero. So the units of the coordinates do not matter: diag(1, 1e17) is
+ * regular. A coordinate of variance 0 is its mean.
  * @param d           dimension, in [1, 2^32)
  * @param mean        (d), or NULL for 0
  * @param covariance  (d x d), symmetric positive semidefinite, or NULL for the identity
  * @return #MOEG_OK; #MOEG_EINVAL (NULL, d = 0, a value that is not finite, named by its index; not symmetric to 1e-12
- * of its largest entry, or not positive semidefinite, saying where or by how much); #MOEG_ENOMEM; of a covariance that
- * has no Cholesky factor #MOEG_EFAILED (its eigenvalues did not converge) and #MOEG_ERANGE (d too large for LAPACK).
- * Cost O(d^3); O(d), also in memory, for the identity. */
+ * of the two standard deviations, or not positive semidefinite, saying where, or the eigenvalue of A below -d * epsilon
+ * times the largest that tells); #MOEG_ENOMEM; of an A that has no Cholesky factor #MOEG_EFAILED (its eigenvalues did
+ * not converge) and #MOEG_ERANGE (d too large for LAPACK). Cost O(d^3); O(d), also in memory, for the identity. */
 MOEG_EXPORT moeg_status moeg_law_gaussian_create(moeg_law **law, size_t d, const double *mean,
                                                  const double *covariance);
 

@@ -20,11 +20,11 @@ int moeg_linalg_half_exponent(double x);
  * D = diag(2^h_i), h_i = moeg_linalg_half_exponent(s_ii), A = D^-1 S D^-1 is what is decided on and factored, so that
  * nothing depends on the units of the coordinates: L = D F, F the Cholesky factor of A or, if A is singular,
  * V sqrt(Lambda), largest eigenvalue first. L (n x n), the part above the diagonal zero in the first case, the last
- * n - *rank columns in the second, and then a row of S that is zero. *rank: of A, eigenvalues up to n epsilon times the
+ * n - *rank columns in the second, as are rows that are so in S. *rank: of A, eigenvalues up to n epsilon times the
  * largest counting as zero. Of S only the lower triangle counts. MOEG_EINVAL if A has an eigenvalue below -n epsilon
- * times the largest magnitude (the message gives it), or S a negative variance, a covariance that |A| >= 2 or a variance
- * of 0 rules out (it names the entry), or a value that is not finite; MOEG_EFAILED (no convergence), MOEG_ENOMEM,
- * MOEG_ERANGE. Cost O(n^3). */
+ * times the largest magnitude (the message gives it), or S a negative variance, a covariance that |A| >= 2 or a
+ * variance of 0 rules out (it names the entry), or a value that is not finite; MOEG_EFAILED (no convergence),
+ * MOEG_ENOMEM, MOEG_ERANGE. Cost O(n^3). */
 moeg_status moeg_linalg_factor(const char *function, size_t n, const double *S, double *L, size_t *rank);
 
 /* Minimum-norm least squares: X (n x p) minimising |A X - B|_F, A (m x n), B (m x p), by SVD; singular values up to

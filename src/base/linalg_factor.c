@@ -111,7 +111,8 @@ static moeg_status check_entries(const char *function, size_t n, const double *S
     for (size_t i = 0; i < n; i++) {
         const double variance = S[i * n + i];
         if (variance < 0)
-            return moeg_fail(MOEG_EINVAL, "%s: covariance must be positive semidefinite, got a variance of %g at [%zu, %zu]",
+            return moeg_fail(MOEG_EINVAL,
+                             "%s: covariance must be positive semidefinite, got a variance of %g at [%zu, %zu]",
                              function, variance, i, i);
         for (size_t j = 0; j < i; j++) {
             const double entry = S[i * n + j], other = S[j * n + j];
@@ -131,10 +132,11 @@ static moeg_status semidefinite_rank(const char *function, size_t n, const doubl
     const double largest = fmax(fabs(values[0]), fabs(values[n - 1]));
     const double threshold = (double)n * DBL_EPSILON * largest;
     if (values[0] < -threshold)
-        return moeg_fail(MOEG_EINVAL,
-                         "%s: covariance must be positive semidefinite, got an eigenvalue of %g (the largest is %g) once "
-                         "powers of two have scaled its diagonal to [1/4, 1)",
-                         function, values[0], values[n - 1]);
+        return moeg_fail(
+            MOEG_EINVAL,
+            "%s: covariance must be positive semidefinite, got an eigenvalue of %g (the largest is %g) once "
+            "powers of two have scaled its diagonal to [1/4, 1)",
+            function, values[0], values[n - 1]);
     size_t positive = 0;
     for (size_t i = 0; i < n; i++)
         positive += values[i] > threshold;

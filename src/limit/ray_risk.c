@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/linalg.h"
 #include "base/memory.h"
+#include "base/vector.h"
 #include "limit/ray_teacher.h"
 #include "model/model.h"
 
@@ -62,25 +63,36 @@ static void set_row(const moeg_ray *ray, size_t m, size_t row, const image *a, c
     }
 }
 
-/* fixed: a factor of the Gram matrix of the rest of the rows, a - b of each. rest (rows x m d) and gram (rows x rows)
- * are scratch. */
-static moeg_status set_fixed(const char *function, size_t rows, size_t size, const double *rest, double *gram,
-                             double *fixed, size_t *columns)
+/* fixed: a factor of the Gram matrix of the rest of the rows, a - b of each. rest (rows x size) and gram (rows x rows)
+ * are scratch. Small rows are scaled up, so that no square underflows beside a product that does not, and sums are
+ * long: a matrix that rounding has made indefinite would be refused. */
+static moeg_status set_fixed(const char *function, size_t rows, size_t size, double *rest, double *gram, double *fixed,
+                             size_t *columns)
 {
     size_t rank = 0;
-    int zero = 1;
-    for (size_t i = 0; i < rows; i++)
+    int zero = 1, *exponent = moeg_alloc(rows, sizeof *exponent);
+    if (exponent == NULL)
+        return moeg_fail_memory(function);
+    for (size_t i = 0; i < rows; i++) {
+        frexp(moeg_largest(size, rest + i * size), &exponent[i]);
+        exponent[i] = exponent[i] < 0 ? exponent[i] : 0;
+        for (size_t l = 0; l < size; l++)
+            rest[i * size + l] = ldexp(rest[i * size + l], -exponent[i]);
         for (size_t j = 0; j <= i; j++) {
-            double sum = 0;
+            long double sum = 0;
             for (size_t l = 0; l < size; l++)
-                sum += rest[i * size + l] * rest[j * size + l];
-            gram[i * rows + j] = gram[j * rows + i] = sum;
+                sum += (long double)rest[i * size + l] * rest[j * size + l];
+            gram[i * rows + j] = gram[j * rows + i] = (double)sum;
             zero = zero && sum == 0;
         }
+    }
     memset(fixed, 0, rows * rows * sizeof *fixed);
     const moeg_status status = zero ? MOEG_OK : moeg_linalg_factor(function, rows, gram, fixed, &rank);
+    for (size_t i = 0; i < rows * rows && status == MOEG_OK; i++)
+        fixed[i] = ldexp(fixed[i], exponent[i / rows]);
     if (status == MOEG_OK && !zero)
         *columns = rows;
+    moeg_release(exponent);
     return status;
 }
 

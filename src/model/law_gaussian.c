@@ -66,15 +66,12 @@ static moeg_status draw(const moeg_law *law, uint64_t seed, uint64_t first, size
 
 static const moeg_law_kind gaussian_kind = {.workspace = workspace, .draw = draw};
 
-/* Symmetric to 1e-12 of the largest entry, as law.h promises; what rounding left is not the user's fault. */
+/* Symmetric to 1e-12 of the two standard deviations, as law.h promises; what rounding left is not the user's fault. */
 static moeg_status check_symmetric(const char *function, size_t d, const double *S)
 {
-    double largest = 0;
-    for (size_t i = 0; i < d * d; i++)
-        largest = fmax(largest, fabs(S[i]));
     for (size_t i = 0; i < d; i++)
         for (size_t j = 0; j < i; j++)
-            if (fabs(S[i * d + j] - S[j * d + i]) > 1e-12 * largest)
+            if (fabs(S[i * d + j] - S[j * d + i]) > 1e-12 * sqrt(fabs(S[i * d + i])) * sqrt(fabs(S[j * d + j])))
                 return moeg_fail(MOEG_EINVAL,
                                  "%s: covariance must be symmetric, got %.17g at [%zu, %zu] and %.17g at [%zu, %zu]",
                                  function, S[i * d + j], i, j, S[j * d + i], j, i);

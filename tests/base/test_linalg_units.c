@@ -1,4 +1,5 @@
-/* Factors of covariances whose coordinates have units far apart: rank, factor and errors are those in any other units. */
+/* Factors of covariances whose coordinates have units far apart: rank, factor and errors are those in any other units.
+ */
 #include "base/linalg.h"
 #include "support/check.h"
 #include "support/random.h"
@@ -83,8 +84,8 @@ static void any_units_keep_the_rank(void **state)
 static void a_diagonal_is_regular(void **state)
 {
     (void)state;
-    static const double variances[][3] = {{1, 1e17, 2.385},        {1e-200, 1, 1e200},      {5e-324, 1.7e308, 1e-310},
-                                          {1, 1e-16, 1e-17},       {0.25, 1, 4},            {1e300, 1e-300, 1e-300},
+    static const double variances[][3] = {{1, 1e17, 2.385},        {1e-200, 1, 1e200}, {5e-324, 1.7e308, 1e-310},
+                                          {1, 1e-16, 1e-17},       {0.25, 1, 4},       {1e300, 1e-300, 1e-300},
                                           {DBL_MAX, DBL_MIN, 1e-5}};
     for (size_t v = 0; v < sizeof variances / sizeof *variances; v++) {
         double S[9] = {0}, L[9];
@@ -170,10 +171,8 @@ static void impossible_entries_are_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(powers_of_two_scale_the_factor),
-        cmocka_unit_test(any_units_keep_the_rank),
-        cmocka_unit_test(a_diagonal_is_regular),
-        cmocka_unit_test(the_threshold_is_that_of_the_scaled_matrix),
+        cmocka_unit_test(powers_of_two_scale_the_factor), cmocka_unit_test(any_units_keep_the_rank),
+        cmocka_unit_test(a_diagonal_is_regular),          cmocka_unit_test(the_threshold_is_that_of_the_scaled_matrix),
         cmocka_unit_test(impossible_entries_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,12 +39,26 @@ static void embed(const struct problem *plane, double across, struct problem *sp
                 space->covariance[3 * i + j] += B[2 * i + l / 2] * plane->covariance[l] * B[2 * j + l % 2];
         }
     }
-    problem_build(space);
+}
+
+/* The same in the units of D x, D = diag(unit). */
+static void stretch(const double *unit, struct problem *space)
+{
+    for (size_t i = 0; i < 3; i++) {
+        space->mean[i] *= unit[i];
+        for (size_t j = 0; j < 3; j++)
+            space->covariance[3 * i + j] *= unit[i] * unit[j];
+        for (size_t k = 0; k < space->K; k++)
+            space->W[3 * k + i] /= unit[i];
+        for (size_t k = 0; k < 2; k++)
+            space->V[3 * k + i] /= unit[i];
+    }
 }
 
 static void interfaces_may_coincide_on_the_support_alone(void **state)
 {
     (void)state;
+    static const double units[][3] = {{1, 1, 1}, {1, 1e8, 1e-8}, {3e-120, 1, 1e17}};
     const moeg_sampling s = line_options();
     for (uint64_t seed = 1; seed < 6; seed++)
         for (int i = 0; i < 2; i++) {
@@ -55,6 +69,8 @@ static void interfaces_may_coincide_on_the_support_alone(void **state)
             problem_build(&plane);
             assert_ok(moeg_leading_slope(plane.moe, plane.teacher, plane.law, both[i], &s, &expected));
             embed(&plane, 0, &space);
+            stretch(units[seed % 3], &space);
+            problem_build(&space);
             assert_ok(moeg_leading_slope(space.moe, space.teacher, space.law, both[i], &s, &slope));
             assert_true(slope.n == 1 && (i == 0 || expected.value > 0.5));
             assert_near(slope.value, expected.value, 1e-13);
@@ -76,6 +92,7 @@ static void interfaces_that_differ_are_told_apart(void **state)
         plane.e[0] = which == 0 ? 1e-11 : 0;
         plane.V[0] = which == 1 ? 1e-11 : 0;
         embed(&plane, which == 2 ? 0.1 : 0, &space);
+        problem_build(&space);
         assert_ok(moeg_leading_slope(space.moe, space.teacher, space.law, MOEG_MIX_LOSS, &s, &slope));
         assert_true(slope.value == 0 && slope.n == (which == 2 ? 64 : 1));
         problem_free(&space);
@@ -98,6 +115,7 @@ static void three_may_tie_to_rounding(void **state)
             for (size_t l = 0; l < 6; l++)
                 p.W[l] = third[l / 2] * (l % 2 == 0 ? 3 : 7);
             embed(&p, 0, &space);
+            problem_build(&space);
         } else {
             space =
                 (struct problem){.K = 3, .d = 1, .m = 1, .mean = {far + 1}, .covariance = {1}, .c = {{0}, {5}, {1}}};

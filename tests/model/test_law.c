@@ -260,6 +260,12 @@ static void every_gaussian_error_is_named(void **state)
     assert_status(moeg_law_gaussian_create(&law, D, m, S), MOEG_EINVAL, "at [2, 1] and 0.17");
     const double far[4] = {1e308, 1e308, -1e308, 1e308};
     assert_status(moeg_law_gaussian_create(&law, 2, m, far), MOEG_EINVAL, "must be symmetric");
+    /* What is rounding next to one variance is not next to the other. */
+    const double lopsided[4] = {1, 1e4, 0, 1e17}, rounded[4] = {1, 1e8, 1e8 * (1 + 4 * EPS), 1e17};
+    assert_status(moeg_law_gaussian_create(&law, 2, m, lopsided), MOEG_EINVAL, "must be symmetric");
+    assert_ok(moeg_law_gaussian_create(&law, 2, m, rounded));
+    moeg_law_free(law);
+    law = NULL;
     const double indefinite[4] = {1, 2, 2, 1};
     assert_status(moeg_law_gaussian_create(&law, 2, m, indefinite), MOEG_EINVAL, "-0.25");
     assert_null(law);
