@@ -23,6 +23,7 @@ boundary_mass_five|boundary_mass --r 1|The same of five experts, far below the p
 boundary_mass_order2|boundary_mass --r 2|Three experts nearly tie with a probability that is quadratic in the width.
 boundary_mass_top3|boundary_mass --k 3|The gap that decides which three experts are active: linear again, with the constant of its own interfaces.
 boundary_mass_lines|boundary_mass --K 8 --d 32|The near ties of eight experts in 32 dimensions, on lines, down to any width.
+symmetry_breaking|symmetry_breaking|Two experts that are alike part along one direction, at a rate that grows as 1/τ; with decay, below a critical temperature.
 cooling_diamonds|cooling_report --data examples/data/diamonds.csv --target price --log carat,price --standardize --centroids 8|On the prices of diamonds: margins, boundary mass, its exponent, and the gap at each temperature.
 cooling_diabetes|cooling_report --data examples/data/diabetes.csv --target progression --standardize --centroids 4|On the progression of diabetes: the same, with few rows.
 cooling_holdout|cooling_report --data examples/data/diabetes.csv --target progression --standardize --centroids 4 --holdout 0.3 --gate subset --k 2|The same measured on rows held out, with the two best experts of each row.

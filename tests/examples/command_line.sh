@@ -89,7 +89,7 @@ rows() {
 }
 
 # Every program refuses these.
-for name in tau_scaling boundary_mass cooling_report; do
+for name in tau_scaling boundary_mass cooling_report symmetry_breaking; do
     refuses 'unknown option "--frobnicate"' $name --frobnicate
     refuses 'unknown option "-x"' $name -x
     # Names in full only.
@@ -126,6 +126,14 @@ refuses '--r: expected 1 or 2, as no four of these experts tie anywhere, got 3' 
 refuses '--r: expected a whole number, at least 1' boundary_mass --r two
 refuses '--method: expected auto or mc with --k or --r, got "line"' boundary_mass --r 2 --method line
 refuses '--tau: expected LO:HI:COUNT' cooling_report --tau 2:1:3
+refuses '--tau: expected LO:HI:COUNT' symmetry_breaking --tau 2:1:3
+refuses '--tau: expected temperatures from 1e-3 to 10, got 0.0001 to 1' symmetry_breaking --tau 1e-4:1:3
+refuses '--tau: expected temperatures from 1e-3 to 10, got 1 to 11' symmetry_breaking --tau 1:11:3
+refuses '--d: expected a whole number, at least 2' symmetry_breaking --d 1
+refuses '--d: expected at most 256, got 257' symmetry_breaking --d 257
+refuses '--n: expected a whole number, at least 1' symmetry_breaking --n 0
+refuses '--csv: cannot write "nowhere/x.csv": No such file' symmetry_breaking --n 1e15 --csv nowhere/x.csv
+refuses '--csv: expected a file other than that of --plot' symmetry_breaking --csv x.svg --plot x.svg
 refuses '--w: expected LO:HI:COUNT' cooling_report --w 2:1:3
 for name in tau_scaling boundary_mass; do
     for n in 0 -3 1.5 1e16 nan many 18446744073709551616; do
@@ -547,6 +555,36 @@ csv line.csv boundary_mass --router three.csv --mean flat.csv --quick --n 1000
 csv again.csv boundary_mass --router three.csv --mean flat.npy --quick --n 1000
 same line.csv again.csv
 
+# Experts that part: the table of growth, six teachers at two temperatures, in the plane and (but one) sampled, then a
+# phase diagram of 6 x 5 cells.
+part='symmetry_breaking --quick --tau 0.1:0.4:2 --n 1000'
+csv parts.csv $part --d 3
+rows parts.csv 52
+head -n 1 parts.csv | grep -q -x 'teacher,tau,sigma1,growth_measured,growth_predicted,alignment,flow,d,lambda,escape' ||
+    complain 'header of symmetry_breaking'
+for threads in 2 5; do
+    csv threads.csv $part --d 3 --threads $threads
+    same parts.csv threads.csv
+done
+csv other.csv $part --d 4
+differ parts.csv other.csv
+csv other.csv $part --d 3 --seed 2
+differ parts.csv other.csv
+csv other.csv symmetry_breaking --quick --tau 0.1:0.4:2 --n 1500 --d 3
+differ parts.csv other.csv
+# sqrt(2/pi) times 1.2, (1 + sqrt(1 + 4 0.36))/2, 1 and 1; growth to 1 %; nothing is measured where M = 0.
+awk -F, -v sigma='0.957461,1.022110,0.797885,,0.797885,0' '
+    BEGIN { split("parallel oblique orthogonal soft constant algebraic", name, " "); split(sigma, want, ",")
+        for (i in name) expected[name[i]] = want[i] }
+    NR > 1 && $7 == "plane" && expected[$1] != "" && ($3 - expected[$1]) ^ 2 > 1e-10 { print "sigma1: " $0; bad = 1 }
+    NR > 1 && $10 == "algebraic" && ($4 != "" || $5 != 0 || $1 != "algebraic") { print; bad = 1 }
+    NR > 1 && $9 == 0 && $10 != "algebraic" && (($5 * $2 / $3 - 1) ^ 2 > 1e-20 || ($4 / $5 - 1) ^ 2 > 1e-4) { print; bad = 1 }
+    $1 == "parallel" && $7 == "plane" && $6 < 0.9999 { print; bad = 1 }
+    NR > 1 && $9 > 0 && (($4 > 0) != ($3 / $2 > $9) || $8 != 2 || ($10 == "none") != ($4 < 0)) { print; bad = 1 }
+    END { exit bad }' parts.csv >out || complain 'table of symmetry_breaking'
+agrees $part --d 3
+says '^orthogonal: sigma1 = sigma2, so that no direction is the fastest' '0.0000 .. 1.0000$' ' M = 0 ' ' algebraic '
+
 csv four.csv $diabetes --centroids 4
 rows four.csv 11
 for threads in 1 2 5; do
@@ -577,7 +615,7 @@ if command -v gnuplot >/dev/null; then
     refuses '--plot: cannot write "nowhere/x.svg": No such file' boundary_mass --n 1e15 --plot nowhere/x.svg
     mkdir "it's a plot"
     for run in 'tau_scaling --quick' 'boundary_mass --quick' 'boundary_mass --quick --r 2' \
-        'tau_scaling --quick --K 4' 'boundary_mass --quick --K 4' "$diabetes --centroids 4" \
+        'tau_scaling --quick --K 4' 'boundary_mass --quick --K 4' "$part --d 3" "$diabetes --centroids 4" \
         "cooling_report --data $data/diabetes.csv --target none --centroids 4 --quick"; do
         rm -f "it's a plot/"*
         "$programs/"$run --plot "it's a plot/x_1.svg" >out 2>err || complain "$run --plot"

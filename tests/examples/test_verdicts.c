@@ -2,6 +2,7 @@
  * it, and the status is that of a program that disagrees. */
 #include "support/check.h"
 
+#include "../../examples/support/breaking.h"
 #include "../../examples/support/cooling.h"
 #include "../../examples/support/nearties.h"
 #include "../../examples/support/routed.h"
@@ -192,12 +193,58 @@ static void routed_claims(void **state)
     routed_free(&r);
 }
 
+/* Judged with one number replaced by another. */
+static void break_symmetry(const breaking *b, double *number, double value, const char *claim)
+{
+    const double saved = *number;
+    FILE *out = listen();
+    *number = value;
+    assert_verdict(breaking_judge(b, out), out, claim);
+    *number = saved;
+}
+
+/* Growth that is a power p of |u| becomes one of p + more. */
+static void steepen(breaking_course *c, double more)
+{
+    for (size_t i = 0; i < c->n; i++)
+        c->rate[i] *= pow(c->size[i], more);
+}
+
+static void breaking_claims(void **state)
+{
+    (void)state;
+    breaking_options o = {.d = 3, .tau = {0.1, 0.5, 2}, .s = moeg_sampling_default(), .quick = 1};
+    o.s.n = 1000;
+    breaking b = breaking_measure(&o);
+    breaking_operator *m = &b.operator[1];
+    breaking_growth *plane = &b.growth[0], *sampled = &b.growth[b.taus], *cell = &b.phase[3];
+    breaking_course *last = &b.course[b.courses - 1];
+    assert_true(plane->d == 0 && sampled->d == 3);
+    break_symmetry(&b, &m->sigma, m->sigma, NULL);
+    break_symmetry(&b, &m->plane[5], m->plane[5] + 1e-6, "M in closed form is that of the plane");
+    break_symmetry(&b, &m->sampled[4].lo, m->closed[4] + 1e-6, "M in closed form is inside the sampled intervals");
+    break_symmetry(&b, &m->sampled[4].hi, m->closed[4] - 1e-6, "M in closed form is inside the sampled intervals");
+    break_symmetry(&b, &plane->measured.value, 1.011 * plane->predicted,
+                   "growth is sigma1/tau to 1 %, flow of the population");
+    break_symmetry(&b, &sampled->measured.value, 0.989 * sampled->predicted,
+                   "growth is sigma1/tau to 1 %, flow of the sample");
+    break_symmetry(&b, &plane->with_v, 0.98, "where beta is along v, u ends along v");
+    break_symmetry(&b, &sampled->with_top, 0.98, "u ends in the directions that grow fastest");
+    break_symmetry(&b, &b.threshold[2].below.measured.value, -1e-3, "the critical tau with decay");
+    break_symmetry(&b, &b.threshold[0].above.measured.value, 1e-3, "the critical tau with decay");
+    break_symmetry(&b, &cell->measured.value, -cell->measured.value, "the flow parts where sigma1/tau > lambda");
+    break_symmetry(&b, &last->size[last->n - 1], 0.5 * last->tau, "where M = 0, u leaves algebraically");
+    steepen(last, -0.15);
+    break_symmetry(&b, &m->sigma, m->sigma, "where M = 0, u leaves algebraically");
+    breaking_free(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scaling_claims),         cmocka_unit_test(claims_of_two_experts),
         cmocka_unit_test(claims_of_five_experts), cmocka_unit_test(cooling_claims),
-        cmocka_unit_test(routed_claims),
+        cmocka_unit_test(routed_claims),          cmocka_unit_test(breaking_claims),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     free(said);
