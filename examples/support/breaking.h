@@ -96,13 +96,21 @@ typedef struct breaking_course {
 breaking_course breaking_course_follow(const breaking_problem *p, double tau, uint64_t seed);
 void breaking_course_free(breaking_course *c);
 
-/* Sizes of u/tau where the law of the escape from M = 0 is read off. */
-#define BREAKING_SMALL_FROM 0.02
+/* Sizes of u/tau where the law of the escape from M = 0 is read off: the start is forgotten there, and higher orders
+ * are small. */
+#define BREAKING_SMALL_FROM 0.03
 #define BREAKING_SMALL_TO 0.2
 
-/* The power p of a rate of growth d log |u|/dt ~ |u|^p between two sizes of u/tau: 0 where growth is exponential. NaN
- * where the course has fewer than 8 points there. */
-double breaking_course_power(const breaking_course *c, double from, double to);
+/* How the rate of growth d log |u|/dt goes with |u|: its power, 0 where growth is exponential, and where that is 2 its
+ * coefficient, the geometric mean of the rate over |u|^2. NaN where the course has fewer than 8 points there. */
+typedef struct breaking_law {
+    double power, coefficient;
+} breaking_law;
+
+breaking_law breaking_course_law(const breaking_course *c, double from, double to);
+
+/* The coefficient foretold where M = 0. */
+double breaking_escape_coefficient(double tau);
 
 typedef struct breaking_options {
     uint64_t d; /* of the samples; 0: 4 and 64 */

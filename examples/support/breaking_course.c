@@ -133,19 +133,38 @@ void breaking_course_free(breaking_course *c)
     free(c->with_v);
 }
 
-double breaking_course_power(const breaking_course *c, double from, double to)
+/* k of the law rate = k |u|^2 of the escape from M = 0 [theory: the flow]: on the ray c = gamma u.v that attracts,
+ * kappa (1 - 3 gamma^2) = 6 tau gamma (1 - gamma^2), kappa = sqrt(2/pi), k = kappa gamma/(4 tau^3) - gamma^2/(2 tau^2).
+ */
+double breaking_escape_coefficient(double tau)
+{
+    const double kappa = sqrt(2 / acos(-1));
+    double lo = 0, hi = 1;
+    for (int i = 0; i < 60; i++) {
+        const double gamma = (lo + hi) / 2;
+        if (kappa * (1 - 3 * gamma * gamma) > 6 * tau * gamma * (1 - gamma * gamma))
+            lo = gamma;
+        else
+            hi = gamma;
+    }
+    return kappa * lo / (4 * tau * tau * tau) - lo * lo / (2 * tau * tau);
+}
+
+breaking_law breaking_course_law(const breaking_course *c, double from, double to)
 {
     double n = 0, x = 0, y = 0, xx = 0, xy = 0;
     for (size_t i = 0; i < c->n; i++) {
         const double size = c->size[i] / c->tau;
         if (size < from || size > to || !(c->rate[i] > 0))
             continue;
-        const double a = log(size), b = log(c->rate[i]);
+        const double a = log(c->size[i]), b = log(c->rate[i]);
         n++;
         x += a;
         y += b;
         xx += a * a;
         xy += a * b;
     }
-    return n < 8 ? NAN : (n * xy - x * y) / (n * xx - x * x);
+    if (n < 8)
+        return (breaking_law){NAN, NAN};
+    return (breaking_law){.power = (n * xy - x * y) / (n * xx - x * x), .coefficient = exp((y - 2 * x) / n)};
 }

@@ -7,8 +7,8 @@
 enum { START_STREAM = 2003, ROWS = 60 };
 
 /* Starts are so small that the growing directions stand out long before anything saturates: |u| = START tau, |c| =
- * START. Runs end where |u| should be REACH tau, or where all else is e^-LAST of what grows, or that has decayed to
- * e^-DECAY, if one of these comes first. */
+ * START times the smaller of tau and 1. Runs end where |u| should be REACH tau, or where all else is e^-LAST of what
+ * grows, or that has decayed to e^-DECAY, if one of these comes first. */
 static const double START = 1e-6, REACH = 0.02, LAST = 30, DECAY = 20;
 static const double rel_tol = 1e-8, tie = 1e-6, rounding = 1e-13, TOLD_APART = 5;
 
@@ -130,7 +130,7 @@ static void follow(const breaking_problem *p, const moeg_flow *flow, const moeg_
     const size_t d = moeg_flow_router_size(flow), q = moeg_flow_contrast_size(flow);
     double *u = allocate(d, sizeof(double)), *c = allocate(q, sizeof(double));
     draw_start(d, START * g->tau, seed, 0, u);
-    draw_start(q, START, seed, 1, c);
+    draw_start(q, START * fmin(g->tau, 1), seed, 1, c);
     spectrum s = spectrum_of(flow, rates, u, c);
     g->sigma = s.sigma;
     if (s.sigma > 0) {

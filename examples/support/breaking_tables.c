@@ -86,20 +86,22 @@ static void print_growths(const breaking *b, FILE *out)
 /* What is seen of M = 0. */
 static void print_escapes(const breaking *b, FILE *out)
 {
-    static const char *const names[] = {"M = 0: tau", "|u|/tau from", "to",          "time taken",
-                                        "rate from",  "to",           "power of |u|"};
+    static const char *const names[] = {"M = 0: tau",   "|u|/tau from", "to",         "time taken",
+                                        "rate at last", "power of |u|", "rate/|u|^2", "theory"};
     table *t = table_create(sizeof names / sizeof *names, names);
     for (size_t i = 0; i < b->courses; i++) {
         const breaking_course *c = &b->course[i];
         if (!is_algebraic(c->teacher) || c->n == 0)
             continue;
+        const breaking_law law = breaking_course_law(c, BREAKING_SMALL_FROM, BREAKING_SMALL_TO);
         table_number(t, c->tau);
         table_number(t, c->size[0] / c->tau);
         table_number(t, c->size[c->n - 1] / c->tau);
         table_number(t, c->time[c->n - 1]);
-        table_number(t, c->rate[0]);
         table_number(t, c->rate[c->n - 1]);
-        table_text(t, "%.3f", breaking_course_power(c, BREAKING_SMALL_FROM, BREAKING_SMALL_TO));
+        table_text(t, "%.3f", law.power);
+        table_number(t, law.coefficient);
+        table_number(t, breaking_escape_coefficient(c->tau));
     }
     fprintf(out, "\n");
     table_print(t, out);

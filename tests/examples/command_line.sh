@@ -583,7 +583,9 @@ awk -F, -v sigma='0.957461,1.022110,0.797885,,0.797885,0' '
     NR > 1 && $9 > 0 && (($4 > 0) != ($3 / $2 > $9) || $8 != 2 || ($10 == "none") != ($4 < 0)) { print; bad = 1 }
     END { exit bad }' parts.csv >out || complain 'table of symmetry_breaking'
 agrees $part --d 3
-says '^orthogonal: sigma1 = sigma2, so that no direction is the fastest' '0.0000 .. 1.0000$' ' M = 0 ' ' algebraic '
+says ' M = 0 ' ' algebraic ' '^orthogonal: sigma1 = sigma2, so that no direction is the fastest' '0.0000 .. 1.0000$'
+agrees symmetry_breaking --quick --tau 1:1:1 --d 8 --n 12
+says '  too few rows  ' 'none  too few rows for error bars of the sampled M$'
 
 csv four.csv $diabetes --centroids 4
 rows four.csv 11

@@ -234,6 +234,11 @@ static void breaking_claims(void **state)
     break_symmetry(&b, &b.threshold[0].above.measured.value, 1e-3, "the critical tau with decay");
     break_symmetry(&b, &cell->measured.value, -cell->measured.value, "the flow parts where sigma1/tau > lambda");
     break_symmetry(&b, &last->size[last->n - 1], 0.5 * last->tau, "where M = 0, u leaves algebraically");
+    for (size_t i = 0; i < last->n; i++)
+        last->rate[i] *= 1.08;
+    break_symmetry(&b, &m->sigma, m->sigma, "where M = 0, u leaves algebraically");
+    for (size_t i = 0; i < last->n; i++)
+        last->rate[i] /= 1.08;
     steepen(last, -0.15);
     break_symmetry(&b, &m->sigma, m->sigma, "where M = 0, u leaves algebraically");
     breaking_free(&b);
