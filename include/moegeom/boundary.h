@@ -42,15 +42,16 @@ MOEG_EXPORT moeg_status moeg_boundary_mass(const moeg_router *router, const moeg
  * under the law, at the cost of K' - 1 normals in place of d; row i is a function of (law, router, seed, i), and not
  * that of sample i of moeg_law_sample(). Under an empirical law with weights, the share of their sum, with the interval
  * of a weighted proportion (moeg_estimate_weighted_proportion()); n counts the rows that have a weight.
+ * Lines are drawn around ties that are far from the mean of the law as well [theory: far ties].
  * @param gap   which one
  * @param nw    widths, at least 1
  * @param w     (nw), finite, >= 0, in logit units, in any order
  * @param mass  (nw)
- * @return #MOEG_OK; #MOEG_ECANCELED; #MOEG_EINVAL (also if s->n is too few lines, or no row of s->directions sees some
- *         tie); #MOEG_EUNSUPPORTED (LINE where it does not apply; s->directions where one line is enough); #MOEG_EDOM
- *         (fewer than `gap.upper` experts are not masked); #MOEG_ERANGE (a logit overflows); #MOEG_EUNABLE (too few
- *         lines for an error bar, or such as saw too little); #MOEG_ENOMEM; what a callback law or
- * router returns. Memory independent of n. Cost per row O(K (d + min(lower, K + 1 - upper)) + d^2 + log nw). */
+ * @return #MOEG_OK; #MOEG_ECANCELED; #MOEG_EINVAL (also if s->n is too few lines, as for many far ties, or no row of
+ * s->directions sees some tie); #MOEG_EUNSUPPORTED (LINE where it does not apply; s->directions where one line is
+ * enough); #MOEG_EDOM (fewer than `gap.upper` experts are not masked); #MOEG_ERANGE (a logit overflows); #MOEG_EUNABLE
+ * (too few lines for an error bar, or such as saw too little); #MOEG_ENOMEM; what a callback law or router returns.
+ * Memory independent of n. Cost per row O(K (d + min(lower, K + 1 - upper)) + d^2 + log nw). */
 MOEG_EXPORT moeg_status moeg_boundary_gap_mass(const moeg_router *router, moeg_gap gap, const moeg_law *law, size_t nw,
                                                const double *w, const moeg_sampling *s, moeg_estimate *mass);
 

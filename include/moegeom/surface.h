@@ -35,7 +35,7 @@ typedef int (*moeg_surface_function)(size_t n, const double *x, const size_t *i,
  * of dimensions in which the logits differ: one line for r = 1, one quadrature for r = 2 (std_error 0), which sees only
  * by its two rules that q has a kink or a jump; else s->n lines are drawn, x in all of its d dimensions, and
  * `contributing` counts those whose value is not 0: a q that is 0 on all of them has no error bar, and is no zero.
- * Directions as for moeg_boundary_gap_mass(). Method LINE (AUTO: LINE).
+ * Directions as for moeg_boundary_gap_mass(), and far ties [theory: far ties]. Method LINE (AUTO: LINE).
  * @param k         1 <= k < K
  * @param count     values of q, at least 1; 1 if q is NULL
  * @param q         NULL: the constant 1

@@ -162,6 +162,8 @@ static moeg_status set_curve(const char *function, const moeg_nodes *p, moeg_mix
 static int shift_of(const void *self, const moeg_ties *ties, size_t tie, size_t stratum, double *shift)
 {
     const moeg_strata *strata = self;
+    if (!moeg_strata_sees(strata, stratum, ties, tie))
+        return 0;
     moeg_shift_across(ties->r, strata->stratum[stratum].direction, ties->point + tie * ties->r, shift);
     return 1;
 }
@@ -172,7 +174,7 @@ static moeg_status make_shifts(const char *function, const moeg_nodes *p, const 
 {
     const moeg_gap gap = {p->rank, p->rank + 1};
     moeg_ties ties;
-    moeg_status status = moeg_ties_init(function, &p->frame.logits[0], p->r, gap, MOEG_TIES_CUT, &ties);
+    moeg_status status = moeg_ties_init(function, &p->frame, gap, 0, MOEG_TIES_CUT_UNLIKE, &ties);
     if (status != MOEG_OK)
         return status;
     status = moeg_shifts_init(function, strata->count, p->r, &ties, shift_of, strata, n, shifts);
@@ -196,6 +198,20 @@ static void release(moeg_nodes_sampler *l)
     moeg_nodes_curve_free(&l->curve);
 }
 
+/* Values that are corrected each by a slope of its own (moeg_tally_slopes()) no longer add up: soft risks are made of
+ * the others again. */
+static void add_up(const moeg_nodes_sampler *l, moeg_ray_result *result)
+{
+    const size_t count = l->count;
+    for (size_t t = 0; t < l->ntau; t++) {
+        const size_t gap = 1 + t, soft = 1 + l->ntau + t;
+        const double unit = l->unit[t], *C = result->covariance;
+        result->value[soft] = result->value[0] + unit * result->value[gap];
+        const double variance = C[0] + unit * (2 * C[gap] + unit * C[gap * (count + 1)]);
+        result->covariance[soft * (count + 1)] = variance < 0 ? 0 : variance;
+    }
+}
+
 moeg_status moeg_nodes_sample(const char *function, const moeg_nodes *p, moeg_mixing mixing, size_t ntau,
                               const double *tau, int rests, const moeg_sampling *s, moeg_nodes_result *result)
 {
@@ -207,7 +223,7 @@ moeg_status moeg_nodes_sample(const char *function, const moeg_nodes *p, moeg_mi
         status = set_curve(function, p, mixing, tau, &l);
     moeg_shifts shifts = {0};
     if (status == MOEG_OK)
-        status = make_shifts(function, p, &l.strata, s->n, &shifts);
+        status = make_shifts(function, p, &l.strata, moeg_lines_expected(s), &shifts);
     if (status == MOEG_OK)
         status = moeg_nodes_result_init(function, l.count, result);
     if (status == MOEG_OK) {
@@ -226,6 +242,8 @@ moeg_status moeg_nodes_sample(const char *function, const moeg_nodes *p, moeg_mi
         status = moeg_lines_expect(function, &source, s, &result->sampled);
     }
     if (status >= 0) {
+        if (!rests && shifts.count > shifts.strata)
+            add_up(&l, &result->sampled);
         moeg_nodes_correct_rests(&l, &result->sampled);
         for (size_t t = 0; t < ntau && !rests; t++)
             result->unit[1 + t] = l.unit[t];

@@ -16,7 +16,7 @@ static int is_known(const moeg_ray_result *result, size_t j, double variance, co
 {
     const int is_zero = result->contributing[j] == 0 && e->contributing > 0;
     return result->freedom[j] >= MOEG_ENOUGH_UNITS - 1 && e->contributing >= MOEG_ENOUGH_UNITS &&
-           (is_zero || result->seen[j] >= MOEG_ENOUGH_UNITS) && isfinite(variance) &&
+           (is_zero || result->seen[j] >= MOEG_ENOUGH_UNITS) && isfinite(variance) && !isnan(e->value) &&
            !(variance > 0 && variance < DBL_MIN);
 }
 

@@ -125,7 +125,7 @@ static void evaluate_lines(const void *self, const moeg_strata *strata, size_t l
 /* The mass from its estimate times `scale`: a mean over lines may come out above 1, the mass that is reported not. */
 static void unscale(double scale, moeg_estimate *mass)
 {
-    mass->value = fmin(mass->value / scale, 1);
+    mass->value = mass->value > scale ? 1 : mass->value / scale; /* NaN, of a canceled run, stays NaN. */
     mass->std_error /= scale;
     mass->quad_error /= scale;
     mass->lo = fmin(fmax(mass->lo / scale, 0), 1);
@@ -170,6 +170,7 @@ static moeg_status expect(const char *function, const moeg_rays *rays, moeg_gap 
         .self = &m,
         .excess = excess,
         .gap = gap,
+        .alike = 1,
     };
     moeg_status worst = MOEG_OK;
     for (size_t first = 0; first < nw; first += together) {

@@ -194,6 +194,10 @@ moeg_status moeg_surface_slack(const moeg_router *router, const moeg_law *law, c
         status = find_slope(function, router, 1, law, s, &slope);
     if (status < 0)
         return status;
+    if (isnan(slope.value)) { /* Of a canceled run. */
+        *slack = slope;
+        return status;
+    }
     if (!(slope.value > 0))
         return moeg_fail(MOEG_EDOM, "%s: the boundary mass has no slope", function);
     /* First order: the bound is exact to rounding. */

@@ -95,7 +95,7 @@ static moeg_status make_shifts(const context *c, uint64_t n, moeg_shifts *shifts
 {
     moeg_ties ties;
     moeg_status status =
-        moeg_ties_init(c->function, &c->frame->logits[0], c->sets->R, moeg_gap_order(c->sets->r), MOEG_TIES_CUT, &ties);
+        moeg_ties_init(c->function, c->frame, moeg_gap_order(c->sets->r), MOEG_TIES_NEAR, MOEG_TIES_CUT_ALIKE, &ties);
     if (status != MOEG_OK)
         return status;
     status = moeg_shifts_init(c->function, 1, c->sets->R, &ties, shift_of, c->sets, n, shifts);

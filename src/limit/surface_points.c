@@ -235,5 +235,6 @@ moeg_ray_quantity moeg_surface_quantity(const moeg_surface *surface)
         .self = surface,
         .extra = surface->extra,
         .gap = {surface->k, surface->k + 1},
+        .alike = surface->q == NULL,
     };
 }

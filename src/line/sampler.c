@@ -11,9 +11,10 @@
 #include <string.h>
 
 /* Pairs of lines of a part that the pilot looks at, fewer where these would be more than PILOT_TIMES what is drawn; and
- * the share of pairs that goes to all parts alike. */
+ * the share of pairs that goes to all parts alike, and the share of those around 0 beside others, for what is not aimed
+ * at, as a hard risk, lies there. */
 enum { PILOT = 32, PILOT_LEAST = 4, PILOT_TIMES = 2 };
-static const double FLOOR_SHARE = 0.1;
+static const double FLOOR_SHARE = 0.1, CENTRE_SHARE = 0.2;
 
 /* r = 1: crossings do not depend on the line. */
 static moeg_status single_line(const char *function, const moeg_rays *rays, const moeg_ray_quantity *quantity,
@@ -45,6 +46,8 @@ typedef struct plan {
     const moeg_line_source *source;
     uint64_t seed, block, blocks, pilot;
     int shifted;         /* values are as many as the source's and one more: what lines count for */
+    size_t most;         /* parts of a stratum, if so */
+    double *slope;       /* (parts x the source's count) of the values on that, by the pilot */
     size_t count;        /* of all of them */
     size_t parts, state; /* of one part */
     uint32_t *part;      /* (blocks) */
@@ -70,10 +73,11 @@ static void displace(const moeg_shifts *shifts, size_t part, size_t stride, doub
 }
 
 /* Values and errors of lines times what they count for in their part, which becomes one more value. */
-static void weigh(const moeg_shifts *shifts, size_t part, size_t count, const moeg_line_draw *b)
+static void weigh(const moeg_shifts *shifts, size_t part, size_t count, const moeg_line_draw *b, double *workspace)
 {
     double *share = b->values + count * b->stride;
-    moeg_shifts_share(shifts, part, b->stride, b->stride, b->u, share);
+    moeg_shifts_share(shifts, part, b->stride, b->u, workspace);
+    memcpy(share, workspace, b->stride * sizeof *share);
     for (size_t j = 0; j < count; j++)
         for (size_t i = 0; i < b->stride; i++) {
             b->values[j * b->stride + i] *= share[i];
@@ -88,7 +92,7 @@ static moeg_status add_pairs(const plan *p, size_t k, uint32_t stream, uint64_t 
 {
     const moeg_line_source *source = p->source;
     const size_t half = moeg_round_lanes(n), stride = 2 * half, stratum = source->shifts->stratum[k];
-    moeg_line_draw b = {.first = first, .n = n, .stride = stride, .base = memory};
+    moeg_line_draw b = {.first = first, .n = n, .stride = stride, .base = memory + p->most * stride};
     source->place(source->self, stratum, &b);
     moeg_kernel_normals(p->seed, stream, first, source->drawn, half, b.u);
     mirror(source->drawn, half, b.u);
@@ -98,7 +102,7 @@ static moeg_status add_pairs(const plan *p, size_t k, uint32_t stream, uint64_t 
     if (status != MOEG_OK)
         return status;
     if (p->shifted)
-        weigh(source->shifts, k, source->count, &b);
+        weigh(source->shifts, k, source->count, &b, memory);
     if (moeg_tally_add(p->count, n, stride, b.values, b.errors, state) != MOEG_OK)
         return moeg_fail(MOEG_ERANGE, "%s: a value of the lines from %llu on overflows", p->function,
                          2 * (unsigned long long)first);
@@ -116,13 +120,14 @@ static void merge(const void *context, const double *right, double *left)
 {
     const plan *p = context;
     for (size_t k = 0; k < p->parts; k++)
-        moeg_tally_merge(p->count, right + k * p->state, left + k * p->state);
+        if (right[k * p->state] > 0)
+            moeg_tally_merge(p->count, right + k * p->state, left + k * p->state);
 }
 
 /* How much a part's values vary by its pilot, less what is known from what lines count for, each beside the size of the
  * sum over parts that it belongs to: the square root of the sum of squares is what Neyman's allocation is proportional
  * to. */
-static void measure_spread(const plan *p, const double *states, const double *slope, double *spread)
+static void measure_spread(const plan *p, const double *states, double *spread)
 {
     const size_t parts = p->parts, wanted = p->source->count;
     const size_t aim = p->source->aim, end = p->source->aims > 0 ? aim + p->source->aims : wanted;
@@ -132,7 +137,7 @@ static void measure_spread(const plan *p, const double *states, const double *sl
         for (size_t k = 0; k < parts; k++)
             size += fabs(states[k * p->state + 1 + j]);
         for (size_t k = 0; k < parts && size > 0; k++) {
-            const double b = p->shifted ? slope[k * wanted + j] : 0;
+            const double b = p->shifted ? p->slope[k * wanted + j] : 0;
             spread[k] += fmax(moeg_tally_scatter(p->count, states + k * p->state, j, b), 0) / size / size;
         }
     }
@@ -142,19 +147,40 @@ static void measure_spread(const plan *p, const double *states, const double *sl
 
 static moeg_status run_pilot(const char *function, const plan *p, double *memory, double *spread)
 {
-    const size_t parts = p->parts, wanted = p->source->count;
+    const size_t parts = p->parts;
     double *states = moeg_alloc_zero(parts, p->state * sizeof *states);
-    double *slope = moeg_alloc(p->shifted ? parts : 0, wanted * sizeof *slope);
-    moeg_status status = states == NULL || slope == NULL ? moeg_fail_memory(function) : MOEG_OK;
+    moeg_status status = states == NULL ? moeg_fail_memory(function) : MOEG_OK;
     for (size_t k = 0; k < parts && status == MOEG_OK; k++)
         status = add_pairs(p, k, MOEG_STREAM_PILOT, k * p->pilot, p->pilot, memory, states + k * p->state);
     if (status == MOEG_OK && p->shifted)
-        moeg_tally_slopes(parts, p->source->shifts->stratum, wanted, states, slope);
+        moeg_tally_slopes(parts, p->source->shifts->stratum, p->source->count, states, p->slope);
     if (status == MOEG_OK)
-        measure_spread(p, states, slope, spread);
+        measure_spread(p, states, spread);
     moeg_release(states);
-    moeg_release(slope);
     return status;
+}
+
+static int is_around_0(const plan *p, size_t part)
+{
+    const uint32_t *stratum = p->source->shifts->stratum;
+    return part == 0 || stratum[part] != stratum[part - 1];
+}
+
+/* Each part's share of the pairs. */
+static void set_shares(const plan *p, const double *spread, double *share)
+{
+    const size_t parts = p->parts;
+    double total = 0, centre = 0;
+    for (size_t k = 0; k < parts; k++)
+        total += spread[k];
+    for (size_t k = 0; k < parts; k++) {
+        share[k] =
+            FLOOR_SHARE / (double)parts + (1 - FLOOR_SHARE) * (total > 0 ? spread[k] / total : 1 / (double)parts);
+        centre += is_around_0(p, k) ? share[k] : 0;
+    }
+    for (size_t k = 0; k < parts && centre < CENTRE_SHARE; k++)
+        share[k] = (1 - CENTRE_SHARE) / (1 - centre) * share[k] +
+                   (is_around_0(p, k) ? (CENTRE_SHARE - centre) / (1 - centre) / (double)p->source->shifts->strata : 0);
 }
 
 /* Deals the blocks out, the next one to the part that is farthest behind its share: every beginning of the list is
@@ -162,17 +188,12 @@ static moeg_status run_pilot(const char *function, const plan *p, double *memory
 static moeg_status deal_blocks(const char *function, const double *spread, plan *p)
 {
     const size_t parts = p->parts;
-    double *share = moeg_alloc(2 * parts, sizeof *share), total = 0;
+    double *share = moeg_alloc(2 * parts, sizeof *share);
     if (share == NULL)
         return moeg_fail_memory(function);
     double *dealt = share + parts;
-    for (size_t k = 0; k < parts; k++)
-        total += spread[k];
-    for (size_t k = 0; k < parts; k++) {
-        share[k] =
-            FLOOR_SHARE / (double)parts + (1 - FLOOR_SHARE) * (total > 0 ? spread[k] / total : 1 / (double)parts);
-        dealt[k] = 0;
-    }
+    memset(dealt, 0, parts * sizeof *dealt);
+    set_shares(p, spread, share);
     for (uint64_t b = 0; b < p->blocks; b++) {
         size_t next = 0;
         double most = -INFINITY;
@@ -194,7 +215,7 @@ static moeg_status deal_blocks(const char *function, const double *spread, plan 
 /* Pairs of a block: few enough that every part gets several, whole lanes where there are enough of them. */
 static uint64_t choose_block(uint64_t n, size_t parts)
 {
-    uint64_t size = n >= 4 * MOEG_LANES * (uint64_t)parts ? MOEG_LANES : 2;
+    uint64_t size = n >= 3 * MOEG_LANES * (uint64_t)parts ? MOEG_LANES : 2;
     while (size < 128 && size * 16 * parts <= n)
         size *= 2;
     return size;
@@ -218,13 +239,14 @@ static moeg_status read_partial(const reading *r, const moeg_job *job, const moe
     memset(r->result->covariance, 0, count * size);
     memset(r->result->contributing, 0, count * sizeof(uint64_t));
     const moeg_status status = moeg_partial_state(job, partial, r->state);
-    if (status != MOEG_OK || !r->plan->shifted) {
-        if (status == MOEG_OK)
-            moeg_tally_read(r->plan->parts, count, r->state, r->result);
+    if (status != MOEG_OK)
         return status;
-    }
-    return moeg_tally_read_controlled(r->plan->function, r->plan->parts, r->plan->source->shifts->stratum, count,
-                                      r->state, r->result);
+    const plan *p = r->plan;
+    if (p->shifted)
+        moeg_tally_read_controlled(p->parts, p->source->shifts->stratum, count, r->state, p->slope, r->result);
+    else
+        moeg_tally_read(p->parts, count, r->state, r->result);
+    return MOEG_OK;
 }
 
 /* MOEG_ERANGE: a value or its variance is not finite. */
@@ -295,15 +317,18 @@ moeg_status moeg_lines_expect(const char *function, const moeg_line_source *sour
               .parts = parts};
     p.count += p.shifted ? 1 : 0;
     p.state = moeg_tally_size(p.count);
-    p.block = choose_block(pairs, parts);
+    p.most = p.shifted ? moeg_shifts_most(source->shifts) : 0;
+    p.block = choose_block(moeg_lines_expected(s) / 2, parts);
     p.blocks = (pairs + p.block - 1) / p.block;
     p.pilot = PILOT_TIMES * pairs / parts;
     p.pilot = p.pilot < PILOT_LEAST ? PILOT_LEAST : p.pilot > PILOT ? PILOT : p.pilot;
     const size_t widest = 2 * moeg_round_lanes(p.block > p.pilot ? p.block : p.pilot);
-    const size_t workspace = source->room(source->self, widest);
+    const size_t workspace = p.most * widest + source->room(source->self, widest);
     double *memory = moeg_alloc(workspace, sizeof *memory), *spread = moeg_alloc(parts, sizeof *spread);
     p.part = moeg_alloc(p.blocks, sizeof *p.part);
-    moeg_status status = memory == NULL || spread == NULL || p.part == NULL ? moeg_fail_memory(function) : MOEG_OK;
+    p.slope = moeg_alloc(p.shifted ? parts : 0, source->count * sizeof *p.slope);
+    moeg_status status =
+        memory == NULL || spread == NULL || p.part == NULL || p.slope == NULL ? moeg_fail_memory(function) : MOEG_OK;
     if (status == MOEG_OK)
         status = run_pilot(function, &p, memory, spread);
     if (status == MOEG_OK)
@@ -313,6 +338,7 @@ moeg_status moeg_lines_expect(const char *function, const moeg_line_source *sour
     moeg_release(memory);
     moeg_release(spread);
     moeg_release(p.part);
+    moeg_release(p.slope);
     return status;
 }
 
@@ -360,17 +386,19 @@ static int shift_of(const void *self, const moeg_ties *ties, size_t tie, size_t 
     const int on_ray = stratum < rays->cells;
     const size_t l = stratum - rays->cells;
     if (on_ray ? !moeg_ties_has(ties, tie, rays->ray[stratum].cell) : !moeg_strata_sees(&rays->lines, l, ties, tie))
-        return 0;
+        return 0; /* Nothing of it is for these lines. */
     moeg_shift_across(rays->r, on_ray ? rays->ray[stratum].direction : rays->lines.stratum[l].direction,
                       ties->point + tie * rays->r, shift);
     return 1;
 }
 
-static moeg_status make_shifts(const char *function, const moeg_rays *rays, moeg_gap gap, uint64_t n,
-                               moeg_shifts *shifts)
+static moeg_status make_shifts(const char *function, const moeg_rays *rays, const moeg_ray_quantity *quantity,
+                               uint64_t n, moeg_shifts *shifts)
 {
     moeg_ties ties;
-    moeg_status status = moeg_ties_init(function, &rays->frame.logits[0], rays->r, gap, MOEG_TIES_CUT, &ties);
+    const double near = quantity->alike ? MOEG_TIES_NEAR : 0;
+    const double cut = quantity->alike ? MOEG_TIES_CUT_ALIKE : MOEG_TIES_CUT_UNLIKE;
+    moeg_status status = moeg_ties_init(function, &rays->frame, quantity->gap, near, cut, &ties);
     if (status != MOEG_OK)
         return status;
     status = moeg_shifts_init(function, moeg_rays_strata(rays), rays->r, &ties, shift_of, rays, n, shifts);
@@ -383,7 +411,7 @@ static moeg_status sample_rays(const char *function, const moeg_rays *rays, cons
 {
     const rays_source self = {rays, quantity};
     moeg_shifts shifts;
-    moeg_status status = make_shifts(function, rays, quantity->gap, s->n, &shifts);
+    moeg_status status = make_shifts(function, rays, quantity, moeg_lines_expected(s), &shifts);
     if (status != MOEG_OK)
         return status;
     const moeg_line_source source = {

@@ -55,8 +55,10 @@ typedef struct moeg_ray_quantity {
     /* How far a result is from the tolerance of the options (base/rounds.h); may change it. NULL: s->n lines. */
     double (*excess)(const void *self, moeg_ray_result *result);
     size_t aim, aims; /* the values whose errors lines are dealt out to make small: aims of them from aim on; 0: all */
-    /* Whose ties are looked for where they are far; gap.upper 0: none. */
+    /* Its ties are looked for, and lines drawn around those that are far; if all count alike, not beside one that is
+     * near. */
     moeg_gap gap;
+    int alike;
     /* For the plane alone, r = 2, where the values are smooth but for kinks where crossings meet, or such a crossing
      * and one that is shifted to where the gap is `shift`, and change over lengths of `width`/slope around those; 0: do
      * not. Lines have kinks where experts of the ranks upper .. lower of the gap change. */
@@ -137,6 +139,13 @@ size_t moeg_rays_room(const moeg_rays *rays, const moeg_ray_quantity *quantity, 
 /* Values and errors of the lines u. */
 void moeg_rays_evaluate(const moeg_rays *rays, size_t stratum, const moeg_ray_quantity *quantity,
                         moeg_ray_buffers *buffers);
+
+/* The lines that parts are made for: a run to a tolerance may need few of those it has. */
+static inline uint64_t moeg_lines_expected(const moeg_sampling *s)
+{
+    const uint64_t first = 4096;
+    return (s->rel_tol > 0 || s->abs_tol > 0) && s->n > first ? first : s->n;
+}
 
 static inline size_t moeg_rays_strata(const moeg_rays *rays)
 {

@@ -1,14 +1,16 @@
 #include "line/shift.h"
 
 #include "base/error.h"
+#include "base/kernel.h"
 #include "base/memory.h"
 #include "base/vector.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Lines for each part more, at least; and the log of what share of the nearest tie's density has to be looked at. */
-enum { LINES_EACH = 16 };
+/* Lines for each part more, at least, and where a tie is near, which may be all that counts; and the log of what share
+ * of the nearest tie's density has to be looked at. */
+enum { LINES_EACH = 16, LINES_EACH_BESIDE = 128 };
 static const double COUNTS = 4.6;
 
 /* Shifts as they are found: all of a stratum's but 0. */
@@ -36,24 +38,46 @@ static int is_covered(const found *f, size_t stratum, const double *shift)
     return covered;
 }
 
-static moeg_status find(const char *function, size_t strata, const moeg_ties *ties, moeg_shift_of shift_of,
-                        const void *self, uint64_t n, double *shift, found *f)
+/* One more shift for lines of a stratum, unless they are near it. 0 if there is no room. */
+static int add(found *f, size_t stratum, const double *shift)
 {
+    if (is_covered(f, stratum, shift))
+        return 1;
+    if (f->count == f->most)
+        return 0;
+    f->stratum[f->count] = (uint32_t)stratum;
+    memcpy(f->shift + f->count++ * f->r, shift, f->r * sizeof *shift);
+    return 1;
+}
+
+/* A shift, and what lies on the way to it: what a width or a temperature counts around a tie may begin there. */
+static int add_way(found *f, size_t stratum, const double *shift, double *point)
+{
+    const double length = sqrt(moeg_dot(f->r, shift, shift));
+    const size_t steps = (size_t)fmax(ceil(length / (2 * MOEG_TIES_NEAR)), 1);
+    int room = 1;
+    for (size_t n = 1; n <= steps && room; n++) {
+        for (size_t l = 0; l < f->r; l++)
+            point[l] = (double)n / (double)steps * shift[l];
+        room = add(f, stratum, point);
+    }
+    return room;
+}
+
+static moeg_status find(const char *function, size_t strata, const moeg_ties *ties, moeg_shift_of shift_of,
+                        const void *self, uint64_t n, double *scratch, found *f)
+{
+    const double near = MOEG_TIES_NEAR * MOEG_TIES_NEAR, nearest = ties->square[0];
     for (size_t tie = 0; tie < ties->count; tie++)
         for (size_t k = 0; k < strata; k++) {
-            if (!shift_of(self, ties, tie, k, shift) || is_covered(f, k, shift))
+            if (!shift_of(self, ties, tie, k, scratch) || add_way(f, k, scratch, scratch + f->r))
                 continue;
-            if (f->count < f->most) {
-                f->stratum[f->count] = (uint32_t)k;
-                memcpy(f->shift + f->count++ * f->r, shift, f->r * sizeof *shift);
-            } else if (ties->square[tie] <= ties->square[0] + 2 * COUNTS) {
-                return moeg_fail(MOEG_EINVAL,
-                                 "%s: n must be more than %llu: lines have to be drawn around each of more than %zu "
-                                 "ties that are far from the mean of the law, %d for each",
-                                 function, (unsigned long long)n, f->most, LINES_EACH);
-            } else {
+            if (nearest < near || ties->square[tie] > nearest + 2 * COUNTS)
                 return MOEG_OK;
-            }
+            return moeg_fail(MOEG_EINVAL,
+                             "%s: n must be more than %llu: lines have to be drawn around more than %zu places on the "
+                             "way to ties that are far from the mean of the law, %d for each",
+                             function, (unsigned long long)n, f->most, LINES_EACH);
         }
     return MOEG_OK;
 }
@@ -64,13 +88,16 @@ static moeg_status sort(const char *function, size_t strata, const found *f, moe
     const size_t r = shifts->r;
     shifts->stratum = moeg_alloc(strata + f->count, sizeof *shifts->stratum);
     shifts->shift = moeg_alloc_zero(strata + f->count, r * sizeof *shifts->shift);
-    if (shifts->stratum == NULL || shifts->shift == NULL)
+    shifts->height = moeg_alloc_zero(strata + f->count, sizeof *shifts->height);
+    if (shifts->stratum == NULL || shifts->shift == NULL || shifts->height == NULL)
         return moeg_fail_memory(function);
     for (size_t k = 0; k < strata; k++) {
         shifts->stratum[shifts->count++] = (uint32_t)k;
         for (size_t c = 0; c < f->count; c++)
             if (f->stratum[c] == k) {
-                memcpy(shifts->shift + shifts->count * r, f->shift + c * r, r * sizeof *f->shift);
+                const double *shift = f->shift + c * r;
+                memcpy(shifts->shift + shifts->count * r, shift, r * sizeof *shift);
+                shifts->height[shifts->count] = -moeg_dot(r, shift, shift) / 2;
                 shifts->stratum[shifts->count++] = (uint32_t)k;
             }
     }
@@ -82,12 +109,10 @@ moeg_status moeg_shifts_init(const char *function, size_t strata, size_t r, cons
 {
     *shifts = (moeg_shifts){.r = r, .strata = strata};
     const int any = ties != NULL && ties->count > 0;
-    found f = {.r = r, .most = any ? (size_t)(n / LINES_EACH) : 0};
-    /* No more than each tie in each stratum. */
-    if (any && f.most / strata >= ties->count)
-        f.most = strata * ties->count;
+    const int beside = any && ties->square[0] < MOEG_TIES_NEAR * MOEG_TIES_NEAR;
+    found f = {.r = r, .most = any ? (size_t)(n / (beside ? LINES_EACH_BESIDE : LINES_EACH)) : 0};
     f.stratum = moeg_alloc(f.most, sizeof *f.stratum);
-    f.shift = moeg_alloc(f.most + 1, r * sizeof *f.shift);
+    f.shift = moeg_alloc(f.most + 2, r * sizeof *f.shift);
     moeg_status status = f.stratum == NULL || f.shift == NULL ? moeg_fail_memory(function) : MOEG_OK;
     if (status == MOEG_OK && any)
         status = find(function, strata, ties, shift_of, self, n, f.shift + f.most * r, &f);
@@ -104,6 +129,7 @@ void moeg_shifts_free(moeg_shifts *shifts)
 {
     moeg_release(shifts->stratum);
     moeg_release(shifts->shift);
+    moeg_release(shifts->height);
     *shifts = (moeg_shifts){0};
 }
 
@@ -130,23 +156,26 @@ moeg_status moeg_shifts_embed(const char *function, const moeg_frame *frame, moe
     return MOEG_OK;
 }
 
-void moeg_shifts_share(const moeg_shifts *shifts, size_t c, size_t n, size_t stride, const double *u, double *share)
+size_t moeg_shifts_most(const moeg_shifts *shifts)
+{
+    size_t most = 0;
+    for (size_t first = 0, end; first < shifts->count; first = end) {
+        for (end = first + 1; end < shifts->count && shifts->stratum[end] == shifts->stratum[first];)
+            end++;
+        most = end - first > most ? end - first : most;
+    }
+    return most;
+}
+
+void moeg_shifts_share(const moeg_shifts *shifts, size_t c, size_t stride, const double *u, double *workspace)
 {
     const size_t r = shifts->r;
-    size_t first = c;
+    size_t first = c, end = c + 1;
     while (first > 0 && shifts->stratum[first - 1] == shifts->stratum[c])
         first--;
-    for (size_t i = 0; i < n; i++)
-        share[i] = 1;
-    for (size_t part = first + 1; part < shifts->count && shifts->stratum[part] == shifts->stratum[c]; part++) {
-        const double *s = shifts->shift + part * r, half = moeg_dot(r, s, s) / 2;
-        for (size_t i = 0; i < n; i++) {
-            double height = -half;
-            for (size_t l = 0; l < r; l++)
-                height += s[l] * u[l * stride + i];
-            share[i] += exp(height);
-        }
-    }
-    for (size_t i = 0; i < n; i++)
-        share[i] = 1 / share[i];
+    while (end < shifts->count && shifts->stratum[end] == shifts->stratum[c])
+        end++;
+    /* The share is that of the first term, 1, of the sum. */
+    moeg_kernel_affine(end - first, r, shifts->shift + first * r, shifts->height + first, stride, u, workspace);
+    moeg_kernel_softmax(end - first, 1, stride, workspace);
 }

@@ -13,22 +13,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Ties whose density is below e^-MOEG_TIES_CUT of that of the nearest one are left to lines that are there anyway. */
-#define MOEG_TIES_CUT 11.5
+/* Ties whose density is below e^-cut of that of the nearest one are left to lines that are there anyway: where all ties
+ * count alike, and where some may count for nothing and others for much. */
+#define MOEG_TIES_CUT_ALIKE 11.5
+#define MOEG_TIES_CUT_UNLIKE 25.
 
 typedef struct moeg_shifts {
     size_t r, strata, count;
     uint32_t *stratum; /* (count) increasing */
     double *shift;     /* (count x r) */
+    double *height;    /* (count) -|s|^2/2 */
 } moeg_shifts;
 
 /* The part of a tie's nearest point that lines of a stratum would have to be shifted by to meet it: 0 if they do not
  * see the tie, else 1, and the shift (r). */
 typedef int (*moeg_shift_of)(const void *self, const moeg_ties *ties, size_t tie, size_t stratum, double *shift);
 
-/* Parts for each of `strata`, without ties (NULL) one each; with them one more for each tie that is not near to any of
- * its parts, the nearest ties first. At most `most` more in all: MOEG_EINVAL if ties would be left out then that count;
- * the message says so of `n` lines. MOEG_ENOMEM. To be freed with moeg_shifts_free(). */
+/* Parts for each of `strata`, without ties (NULL) one each; with them more for each tie that is not near to any of its
+ * parts, there and on the way there, the nearest ties first. There are up to one for every 16 of `n` lines, or 64
+ * beside a tie that is near: MOEG_EINVAL if ties that count are left out then, and none is near. MOEG_ENOMEM. To be
+ * freed with moeg_shifts_free(). */
 moeg_status moeg_shifts_init(const char *function, size_t strata, size_t r, const moeg_ties *ties,
                              moeg_shift_of shift_of, const void *self, uint64_t n, moeg_shifts *shifts);
 void moeg_shifts_free(moeg_shifts *shifts);
@@ -39,7 +43,10 @@ void moeg_shift_across(size_t r, const double *direction, const double *x, doubl
 /* From shifts of u to shifts of z, u = Q z (frame.h). MOEG_ENOMEM. */
 moeg_status moeg_shifts_embed(const char *function, const moeg_frame *frame, moeg_shifts *shifts);
 
-/* What lines u (r x stride) of part c count for, of `n` lines: share (n). */
-void moeg_shifts_share(const moeg_shifts *shifts, size_t c, size_t n, size_t stride, const double *u, double *share);
+/* The most parts that a stratum has. */
+size_t moeg_shifts_most(const moeg_shifts *shifts);
+
+/* What lines u (r x stride) of part c count for, at the beginning of a workspace of moeg_shifts_most() stride. */
+void moeg_shifts_share(const moeg_shifts *shifts, size_t c, size_t stride, const double *u, double *workspace);
 
 #endif

@@ -13,6 +13,9 @@
  * directions may be worse, down to the second. */
 static const double SEEN_WELL = 0.1, SEEN = 1e-3;
 
+/* Lines with less of a tie than this add little to its variance, however seldom they meet it. */
+static const double LEAST_SHARE = 1e-2;
+
 /* Directions as they come together: unit vectors. */
 typedef struct pool {
     size_t r, count, room;
@@ -290,12 +293,11 @@ double moeg_strata_share(const moeg_strata *strata, size_t l, size_t best, size_
 
 int moeg_strata_sees(const moeg_strata *strata, size_t l, const moeg_ties *ties, size_t tie)
 {
-    const moeg_stratum *s = &strata->stratum[l];
-    if (strata->sharing == MOEG_SHARING_PAIR && !(moeg_ties_has(ties, tie, s->i) && moeg_ties_has(ties, tie, s->j)))
-        return 0;
-    for (size_t k = 0; k < strata->K; k++)
-        if (moeg_ties_has(ties, tie, k) && (strata->elsewhere == NULL || !strata->elsewhere[k]))
-            return 1;
+    const size_t *member = ties->member + tie * ties->size;
+    for (size_t m = 0; m < ties->size; m++)
+        for (size_t other = 0; other < ties->size; other++)
+            if (other != m && moeg_strata_share(strata, l, member[m], member[m], member[other]) >= LEAST_SHARE)
+                return 1;
     return 0;
 }
 

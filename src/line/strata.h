@@ -49,7 +49,7 @@ void moeg_strata_free(moeg_strata *strata);
 /* omega_l where `best` is the best expert and i and j decide. */
 double moeg_strata_share(const moeg_strata *strata, size_t l, size_t best, size_t i, size_t j);
 
-/* Whether lines of stratum l have a share around a tie. */
+/* Whether lines of stratum l have a share around a tie that is worth their looking there. */
 int moeg_strata_sees(const moeg_strata *strata, size_t l, const moeg_ties *ties, size_t tie);
 
 /* a_i - a_j on a line on which both have the same slope: where that is so on all lines to the same bits, for the order

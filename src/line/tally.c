@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/kernel.h"
 #include "base/memory.h"
+#include "base/moments.h"
 
 #include <math.h>
 #include <string.h>
@@ -36,6 +37,9 @@ void moeg_ray_result_free(moeg_ray_result *result)
     moeg_release(result->seen);
     *result = (moeg_ray_result){0};
 }
+
+/* The share of a variance that a slope is worth its while for. */
+static const double WORTH = 0.5;
 
 /* Where the parts of a state stand. */
 typedef struct parts {
@@ -132,7 +136,8 @@ static void read(size_t strata, size_t count, size_t wanted, const double *state
             result->error[i] += state[at.errors + i] / n;
             result->contributing[i] += (uint64_t)state[at.lines + i];
             for (size_t j = 0; j <= i; j++)
-                result->covariance[i * wanted + j] += M2[i * (i + 1) / 2 + j] / (n - 1) / n;
+                result->covariance[i * wanted + j] +=
+                    i == j ? moeg_mean_variance(n, M2[i * (i + 3) / 2]) : M2[i * (i + 1) / 2 + j] / (n - 1) / n;
         }
     }
     for (size_t i = 0; i < wanted; i++)
@@ -164,70 +169,55 @@ static size_t group_end(size_t strata, const uint32_t *group, size_t first)
     return end;
 }
 
-/* The variance of the sum of the means of the last value over strata first .. end - 1. */
-static double last_variance(size_t count, const double *states, size_t first, size_t end)
-{
-    const size_t size = moeg_tally_size(count + 1);
-    double variance = 0;
-    for (size_t k = first; k < end; k++) {
-        const double *state = states + k * size, n = state[0];
-        variance += moeg_tally_scatter(count + 1, state, count, 0) / (n - 1) / n;
-    }
-    return variance;
-}
-
 void moeg_tally_slopes(size_t strata, const uint32_t *group, size_t count, const double *states, double *slope)
 {
-    const size_t size = moeg_tally_size(count + 1);
+    const size_t size = moeg_tally_size(count + 1), last = count * (count + 1) / 2;
     memset(slope, 0, strata * count * sizeof *slope);
     for (size_t first = 0, end; first < strata; first = end) {
         end = group_end(strata, group, first);
-        const double variance = last_variance(count, states, first, end);
         double *own = slope + first * count;
-        for (size_t k = first; k < end && variance > 0; k++) {
-            const double *state = states + k * size, *M2 = state + 2 + count, n = state[0];
-            for (size_t j = 0; j < count; j++)
-                own[j] += M2[count * (count + 1) / 2 + j] / (n - 1) / n / variance;
+        for (size_t j = 0; j < count; j++) {
+            double of_last = 0, of_value = 0, both = 0;
+            for (size_t k = first; k < end; k++) {
+                const double *state = states + k * size, *M2 = state + 2 + count, n = state[0];
+                of_last += M2[last + count] / (n - 1) / n;
+                of_value += M2[j * (j + 3) / 2] / (n - 1) / n;
+                both += M2[last + j] / (n - 1) / n;
+            }
+            own[j] = of_last > 0 && both / of_last * both > WORTH * of_value ? both / of_last : 0;
         }
         for (size_t k = first + 1; k < end; k++)
             memcpy(slope + k * count, own, count * sizeof *slope);
     }
 }
 
-/* What the strata first .. end - 1 of a group know by the sum of the means of the last value, which is 1. */
-static void control(size_t count, const double *states, size_t first, size_t end, const double *slope,
-                    moeg_ray_result *result)
+/* Values of one stratum less their slopes times the last one. */
+static void control(size_t count, const double *state, const double *slope, moeg_ray_result *result)
 {
-    const size_t size = moeg_tally_size(count + 1);
-    const double variance = last_variance(count, states, first, end);
-    double excess = -1;
-    for (size_t k = first; k < end; k++)
-        excess += states[k * size + 1 + count];
+    const double *M2 = state + 2 + count, *of_last = M2 + count * (count + 1) / 2, n = state[0];
     for (size_t i = 0; i < count; i++) {
-        result->value[i] -= slope[i] * excess;
+        result->value[i] -= slope[i] * state[1 + count];
         for (size_t j = 0; j <= i; j++)
-            result->covariance[i * count + j] -= slope[i] * variance * slope[j];
+            result->covariance[i * count + j] -=
+                (slope[i] * of_last[j] + slope[j] * of_last[i] - slope[i] * of_last[count] * slope[j]) / (n - 1) / n;
     }
 }
 
-moeg_status moeg_tally_read_controlled(const char *function, size_t strata, const uint32_t *group, size_t count,
-                                       const double *states, moeg_ray_result *result)
+void moeg_tally_read_controlled(size_t strata, const uint32_t *group, size_t count, const double *states,
+                                const double *slope, moeg_ray_result *result)
 {
-    double *slope = moeg_alloc(strata, count * sizeof *slope);
-    if (slope == NULL)
-        return moeg_fail_memory(function);
-    moeg_tally_slopes(strata, group, count, states, slope);
+    const size_t size = moeg_tally_size(count + 1);
     read(strata, count + 1, count, states, result);
-    for (size_t first = 0, end; first < strata; first = end) {
-        end = group_end(strata, group, first);
-        control(count, states, first, end, slope + first * count, result);
+    for (size_t k = 0; k < strata; k++) {
+        const int first_of_group = k == 0 || group[k] != group[k - 1];
+        control(count, states + k * size, slope + k * count, result);
+        for (size_t i = 0; i < count && first_of_group; i++)
+            result->value[i] += slope[k * count + i];
     }
     for (size_t i = 0; i < count; i++) {
         double *variance = &result->covariance[i * count + i];
-        *variance = fmax(*variance, 0);
+        *variance = *variance < 0 ? 0 : *variance;
         result->freedom[i] = freedom(strata, count + 1, states, i, slope + i, count, *variance, result->lines);
     }
     complete(count, result);
-    moeg_release(slope);
-    return MOEG_OK;
 }

@@ -38,13 +38,13 @@ void moeg_tally_read(size_t strata, size_t count, const double *states, moeg_ray
 double moeg_tally_scatter(size_t count, const double *state, size_t j, double slope);
 
 /* Of states of count + 1 values the regression of the others, as sums over each group of neighbouring strata, on the
- * last: slope (strata x count), the same in all strata of a group. */
+ * last, where that is half of their variance; else 0: slope (strata x count), the same in all strata of a group. */
 void moeg_tally_slopes(size_t strata, const uint32_t *group, size_t count, const double *states, double *slope);
 
 /* The same as moeg_tally_read() of states of count + 1 values, the last of which has means that add up to 1 over each
- * group of neighbouring strata: each group's part of the others is corrected by their regression on it (control
- * variates). MOEG_ENOMEM. */
-moeg_status moeg_tally_read_controlled(const char *function, size_t strata, const uint32_t *group, size_t count,
-                                       const double *states, moeg_ray_result *result);
+ * group of neighbouring strata: of the others less their slopes times that (control variates). The slopes are to be
+ * from other lines: of the same ones they would follow their errors. */
+void moeg_tally_read_controlled(size_t strata, const uint32_t *group, size_t count, const double *states,
+                                const double *slope, moeg_ray_result *result);
 
 #endif

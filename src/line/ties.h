@@ -1,7 +1,9 @@
 /* The ties nearest to the mean of the law: where far ones are likeliest [theory: lines, far ties].
  *
- * Where ranks upper .. lower of a set of lower - upper + 1 experts tie, others above and below them, logits of the
- * frame form a convex polyhedron, whose point nearest to u = 0 has nearly all of its probability around it. */
+ * Where ranks upper .. lower of a set of lower - upper + 1 experts tie, given others above and the rest below them, the
+ * points u form a convex polyhedron, and the one nearest to 0 has nearly all of its probability around it. Above are
+ * those that are so at the point nearest to 0 where the set ties. Lines are to be drawn around these points: a set that
+ * is missed costs precision, and no truth. */
 #ifndef MOEG_LINE_TIES_H
 #define MOEG_LINE_TIES_H
 
@@ -22,10 +24,12 @@ typedef struct moeg_ties {
     double *point;         /* (count x r) */
 } moeg_ties;
 
-/* Ties of a gap whose density is above e^-cut of that of the nearest one; none if a tie is near. Points are right to
- * some 1e-3 of their distance. To be freed with moeg_ties_free(). MOEG_ENOMEM. Where no tie is near a set costs O(K r)
- * a sweep, some ten of them, less for those whose hyperplanes are far. */
-moeg_status moeg_ties_init(const char *function, const moeg_frame_logits *logits, size_t r, moeg_gap gap, double cut,
+/* Ties of a gap whose density is above e^-cut of that of the nearest one; none if one is nearer than `near`. A point is
+ * found when no constraint moves it by more than 1e-3 of its distance; sets with constraints so nearly parallel that it
+ * moves by 3e-2 after 1000 sweeps are left out. Of more than 4096 sets pairs at the upper rank stand for them. To be
+ * freed with moeg_ties_free(). MOEG_ENOMEM. A set costs O(K r) a sweep, some ten of them, less for those whose
+ * hyperplanes are far. */
+moeg_status moeg_ties_init(const char *function, const moeg_frame *frame, moeg_gap gap, double near, double cut,
                            moeg_ties *ties);
 void moeg_ties_free(moeg_ties *ties);
 

@@ -48,4 +48,25 @@ static inline void far_plane(size_t d, moeg_gate gate, struct problem *p)
     problem_build(p);
 }
 
+/* Three experts in a plane, the first two alike and nearly tied at the mean, the third 5 away: all of the gap is there.
+ * Or, d > 2, hidden in the same way. */
+static inline void far_beside_near(size_t d, struct problem *p)
+{
+    *p = (struct problem){.K = 1 + d, .d = d, .m = 1, .pieces = 1, .gate = moeg_gate_softmax()};
+    p->W[d + 1] = 1;
+    p->W[2 * d] = 1;
+    p->b[1] = -0.5;
+    p->b[2] = -5;
+    for (size_t k = 3; k < p->K; k++) {
+        p->W[k * d] = p->W[k * d + 1] = -1;
+        p->W[k * d + k - 1] = 1;
+        p->b[k] = -1000;
+    }
+    for (size_t k = 0; k <= p->K; k++)
+        p->c[k][0] = k < 2 ? 0.5 : k == 2 ? 2 : k < p->K ? 0.1 : -0.3;
+    for (size_t j = 0; j < d; j++)
+        p->covariance[j * d + j] = 1;
+    problem_build(p);
+}
+
 #endif

@@ -102,7 +102,7 @@ static void gaps_of_any_size_have_error_bars(void **state)
     struct problem p;
     moeg_estimate gap[2];
     const double tau[2] = {1e-12, 1e-200};
-    const moeg_sampling s = lines_of(128);
+    const moeg_sampling s = lines_of(256);
     five_experts(&p, moeg_gate_topk_raw(2));
     assert_ok(moeg_risk_gap(p.moe, p.teacher, p.law, MOEG_MIX_OUTPUT, 2, tau, &s, gap));
     assert_relative(gap[1].value / tau[1], gap[0].value / tau[0], 1e-9);

@@ -41,7 +41,7 @@ static void leading_terms_that_lines_miss_are_unknown(void **state)
     struct problem p;
     moeg_estimate slope, gap;
     moeg_sampling s = lines_of(512);
-    jump_far_out(7, &p);
+    jump_far_out(16, &p);
     for (s.seed = 1; s.seed < 4; s.seed++) {
         assert_status(moeg_leading_slope(p.moe, p.teacher, p.law, MOEG_MIX_LOSS, &s, &slope), MOEG_EUNABLE,
                       "leading_slope: 512 lines are too few for an error bar");

@@ -28,24 +28,30 @@ static int shift_of(const void *self, const moeg_ties *t, size_t tie, size_t str
     return 1;
 }
 
+/* Shifts that are longer than 2.5 are led up to. */
 static void parts_are_apart(void **state)
 {
     (void)state;
-    static const uint32_t stratum[6] = {0, 0, 0, 1, 1, 1};
-    static const double shift[6 * R] = {0, 0, 0, -2.5, 0, 3, 0, 0, 2, 0, 3, 3};
+    static const uint32_t stratum[8] = {0, 0, 0, 0, 1, 1, 1, 1};
+    static const double shift[8 * R] = {0, 0, 0, -2.5, 0, 1.5, 0, 3, 0, 0, 2, 0, 1.5, 1.5, 3, 3};
     moeg_shifts shifts;
     assert_ok(moeg_shifts_init("test", 2, R, &ties, shift_of, NULL, 1000, &shifts));
-    assert_int_equal(shifts.count, 6);
+    assert_int_equal(shifts.count, 8);
     assert_memory_equal(shifts.stratum, stratum, sizeof stratum);
-    for (size_t i = 0; i < 6 * R; i++)
-        assert_near(shifts.shift[i], shift[i], 0);
+    for (size_t c = 0; c < 8; c++) {
+        assert_near(shifts.height[c], -(shift[2 * c] * shift[2 * c] + shift[2 * c + 1] * shift[2 * c + 1]) / 2, 0);
+        for (size_t l = 0; l < R; l++)
+            assert_near(shifts.shift[c * R + l], shift[c * R + l], 0);
+    }
     assert_int_equal(shifts.strata, 2);
+    assert_int_equal(moeg_shifts_most(&shifts), 4);
     moeg_shifts_free(&shifts);
     /* Without ties, one part each. */
     assert_ok(moeg_shifts_init("test", 3, R, NULL, NULL, NULL, 8, &shifts));
     assert_int_equal(shifts.count, 3);
     for (uint32_t c = 0; c < 3; c++)
         assert_int_equal(shifts.stratum[c], c);
+    assert_int_equal(moeg_shifts_most(&shifts), 1);
     moeg_shifts_free(&shifts);
 }
 
@@ -62,12 +68,12 @@ static void shares_make_up(void **state)
     for (size_t c = 0; c < shifts.count; c++)
         for (double x = -top; x <= top; x += step)
             for (double y = -top; y <= top; y += N * step) {
-                double u[R * N], share[N];
+                _Alignas(64) double u[R * N], share[4 * N];
                 for (int i = 0; i < N; i++) {
                     u[i] = shifts.shift[c * R] + x;
                     u[N + i] = shifts.shift[c * R + 1] + y + i * step;
                 }
-                moeg_shifts_share(&shifts, c, N, N, u, share);
+                moeg_shifts_share(&shifts, c, N, u, share);
                 for (int i = 0; i < N; i++) {
                     const double a = u[i], b = u[N + i], v = y + i * step;
                     const double weight = exp(-(x * x + v * v) / 2) / (2 * acos(-1)) * step * step * share[i];
@@ -84,20 +90,23 @@ static void shares_make_up(void **state)
     moeg_shifts_free(&shifts);
 }
 
-/* Too few lines for the parts that count are refused, and others left out: n/16 = 1 in all. */
+/* Too few lines for the parts that count are refused, n/16 = 1 in all; others are left out, and all of them beside a
+ * tie that is near. */
 static void few_lines(void **state)
 {
     (void)state;
     moeg_shifts shifts;
     assert_status(moeg_shifts_init("test", 2, R, &ties, shift_of, NULL, 31, &shifts), MOEG_EINVAL,
                   "test: n must be more than 31");
-    moeg_ties far = ties;
-    double distances[TIES] = {4, 20, 20, 20};
-    far.square = distances;
-    assert_ok(moeg_shifts_init("test", 2, R, &far, shift_of, NULL, 31, &shifts));
-    assert_int_equal(shifts.count, 3);
-    assert_near(shifts.shift[2 * R], 2, 0);
-    moeg_shifts_free(&shifts);
+    moeg_ties others = ties;
+    double distances[2][TIES] = {{4, 20, 20, 20}, {0.5, 1, 1, 1}};
+    for (int near = 0; near < 2; near++) {
+        others.square = distances[near];
+        assert_ok(moeg_shifts_init("test", 2, R, &others, shift_of, NULL, near ? 255 : 31, &shifts));
+        assert_int_equal(shifts.count, 3);
+        assert_near(shifts.shift[2 * R], 2, 0);
+        moeg_shifts_free(&shifts);
+    }
 }
 
 /* z = Q' u. */

@@ -135,58 +135,82 @@ static void sums_are_those_of_all_pairs(void **state)
     moeg_ray_result_free(&result[1]);
 }
 
-/* Against regression in long double: of two groups, of one and of two strata, the fourth value is what adds up to 1 in
- * each. The third is a multiple of it in each group, and so is known. */
+/* A sample whose fourth value is what adds up to 1 in each of two groups, of one and of two strata. The third is a
+ * multiple of it in each group, and the first goes with it. */
+static const uint32_t group[STRATA] = {0, 1, 1};
+
+static void draw_shares(struct sample *all, double *states)
+{
+    static const double times[STRATA] = {3, -2, -2};
+    uint64_t seed = 8;
+    draw_all(all);
+    for (int k = 0; k < STRATA; k++)
+        for (int i = 0; i < 2 * PAIRS; i++) {
+            all->line[k][i][3] = (k == 0 ? 1 : 0.5) + 0.2 * next_normal(&seed);
+            all->line[k][i][0] = all->line[k][i][0] / 64 + 2 * all->line[k][i][3];
+            all->line[k][i][2] = times[k] * all->line[k][i][3];
+        }
+    for (int k = 0; k < STRATA; k++)
+        for (int block = 0; block < 3; block++)
+            add(all, k, block, states + (size_t)k * moeg_tally_size(COUNT));
+}
+
+/* The covariance of two values of a group, as sums of means. */
+static long double group_covariance(const struct sample *all, uint32_t g, int j, int l)
+{
+    long double sum = 0;
+    for (int k = 0; k < STRATA; k++)
+        sum += group[k] == g ? variance(all, k, j, l, 0) : 0;
+    return sum;
+}
+
+/* The slopes of regression, where they explain half of a variance: of the first value and the third, not the second. */
+static void slopes_are_those_of_regression(void **state)
+{
+    (void)state;
+    static struct sample all;
+    double states[STRATA * 64] = {0}, slope[STRATA * (COUNT - 1)];
+    draw_shares(&all, states);
+    moeg_tally_slopes(STRATA, group, COUNT - 1, states, slope);
+    size_t none = 0;
+    for (int k = 0; k < STRATA; k++)
+        for (int j = 0; j < COUNT - 1; j++) {
+            const long double both = group_covariance(&all, group[k], j, 3),
+                              last = group_covariance(&all, group[k], 3, 3);
+            const int worth = both * both > 0.5L * last * group_covariance(&all, group[k], j, j);
+            assert_near(slope[k * (COUNT - 1) + j], worth ? (double)(both / last) : 0, 1e-12);
+            none += !worth;
+        }
+    assert_int_equal(none, STRATA);
+}
+
+/* Values less slopes of any kind times the last one, against long double. */
 static void last_value_controls(void **state)
 {
     (void)state;
     static struct sample all;
-    static const uint32_t group[STRATA] = {0, 1, 1};
-    static const double times[STRATA] = {3, -2, -2};
-    const size_t size = moeg_tally_size(COUNT);
+    static const double slope[STRATA * (COUNT - 1)] = {1.7, 0.3, 3, 2.2, 0, -2, 2.2, 0, -2};
     double states[STRATA * 64] = {0};
     moeg_ray_result result;
-    uint64_t seed = 8;
-    draw_all(&all);
-    for (int k = 0; k < STRATA; k++)
-        for (int i = 0; i < 2 * PAIRS; i++) {
-            all.line[k][i][3] = (k == 0 ? 1 : 0.5) + 0.2 * next_normal(&seed);
-            all.line[k][i][0] += 2 * all.line[k][i][3];
-            all.line[k][i][2] = times[k] * all.line[k][i][3];
-        }
-    for (int k = 0; k < STRATA; k++)
-        for (int block = 0; block < 3; block++)
-            add(&all, k, block, states + (size_t)k * size);
+    draw_shares(&all, states);
     assert_ok(moeg_ray_result_init("test", COUNT - 1, &result));
-    assert_ok(moeg_tally_read_controlled("test", STRATA, group, COUNT - 1, states, &result));
+    moeg_tally_read_controlled(STRATA, group, COUNT - 1, states, slope, &result);
     for (int j = 0; j < COUNT - 1; j++)
         for (int l = 0; l <= j; l++) {
-            long double value = 0, covariance = 0, squares = 0, size_of[2] = {0, 0};
-            for (int g = 0; g < 2; g++) {
-                long double spread = 0, of[2] = {0, 0}, excess = -1;
-                for (int k = g; k < STRATA - (g == 0 ? 2 : 0); k++) {
-                    spread += variance(&all, k, 3, 3, 0);
-                    of[0] += variance(&all, k, j, 3, 0);
-                    of[1] += variance(&all, k, l, 3, 0);
-                    covariance += variance(&all, k, j, l, 0);
-                    size_of[0] += variance(&all, k, j, j, 0);
-                    size_of[1] += variance(&all, k, l, l, 0);
-                    for (int i = 0; i < PAIRS; i++) {
-                        excess += pair(&all, k, i, 3) / PAIRS;
-                        value += pair(&all, k, i, j) / PAIRS;
-                    }
-                }
-                value -= of[0] / spread * excess;
-                covariance -= of[0] * of[1] / spread;
-                for (int k = g; k < STRATA - (g == 0 ? 2 : 0); k++) {
-                    const long double b = of[0] / spread, left = variance(&all, k, j, j, 0) +
-                                                                 b * b * variance(&all, k, 3, 3, 0) -
-                                                                 2 * b * variance(&all, k, j, 3, 0);
-                    squares += left * left / (PAIRS - 1);
-                }
+            long double value = 0, covariance = 0, squares = 0, size = 0;
+            for (int k = 0; k < STRATA; k++) {
+                const long double b = slope[k * (COUNT - 1) + j], c = slope[k * (COUNT - 1) + l];
+                const long double part = variance(&all, k, j, l, 0) - b * variance(&all, k, 3, l, 0) -
+                                         c * variance(&all, k, 3, j, 0) + b * c * variance(&all, k, 3, 3, 0);
+                covariance += part;
+                squares += part * part / (PAIRS - 1);
+                size +=
+                    sqrtl(variance(&all, k, j, j, 0) * variance(&all, k, l, l, 0)) + b * c * variance(&all, k, 3, 3, 0);
+                value += k == 0 || group[k] != group[k - 1] ? b : 0;
+                for (int i = 0; i < PAIRS; i++)
+                    value += (pair(&all, k, i, j) - b * pair(&all, k, i, 3)) / PAIRS;
             }
-            assert_near(result.covariance[j * (COUNT - 1) + l], (double)covariance,
-                        64 * EPS * (double)sqrtl(size_of[0] * size_of[1]));
+            assert_near(result.covariance[j * (COUNT - 1) + l], (double)covariance, 64 * EPS * (double)size);
             assert_near(result.covariance[l * (COUNT - 1) + j], result.covariance[j * (COUNT - 1) + l], 0);
             if (l == j) {
                 assert_near(result.value[j], (double)value, 64 * EPS * (1 + fabs((double)value)));
@@ -246,8 +270,11 @@ static void values_must_be_finite(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_are_those_of_all_pairs), cmocka_unit_test(last_value_controls),
-        cmocka_unit_test(equal_values_leave_no_doubt), cmocka_unit_test(strata_without_lines_leave_no_number),
+        cmocka_unit_test(sums_are_those_of_all_pairs),
+        cmocka_unit_test(slopes_are_those_of_regression),
+        cmocka_unit_test(last_value_controls),
+        cmocka_unit_test(equal_values_leave_no_doubt),
+        cmocka_unit_test(strata_without_lines_leave_no_number),
         cmocka_unit_test(values_must_be_finite),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

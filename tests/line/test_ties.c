@@ -102,7 +102,7 @@ static void points_are_nearest(void **state)
         moeg_frame frame;
         moeg_ties ties;
         make(W, b, K, d, mean, &router, &law, &frame);
-        assert_ok(moeg_ties_init("test", &frame.logits[0], frame.r, gap, CUT, &ties));
+        assert_ok(moeg_ties_init("test", &frame, gap, MOEG_TIES_NEAR, CUT, &ties));
         for (size_t tie = 0; tie < ties.count; tie++) {
             double square = 0;
             for (size_t l = 0; l < ties.r; l++)
@@ -133,7 +133,7 @@ static void quadrants(void **state)
     moeg_frame frame;
     moeg_ties ties;
     make(W, NULL, 4, 2, mean, &router, &law, &frame);
-    assert_ok(moeg_ties_init("test", &frame.logits[0], 2, moeg_gap_margin(), CUT, &ties));
+    assert_ok(moeg_ties_init("test", &frame, moeg_gap_margin(), MOEG_TIES_NEAR, CUT, &ties));
     assert_int_equal(ties.count, 6);
     for (size_t tie = 0; tie < 6; tie++)
         assert_near(ties.square[tie], tie < 2 ? 4.5 : 9, 1e-2);
@@ -141,13 +141,13 @@ static void quadrants(void **state)
         assert_true(moeg_ties_has(&ties, tie, 0) && !moeg_ties_has(&ties, tie, 2));
     moeg_ties_free(&ties);
     /* Three of them tie at the origin alone. */
-    assert_ok(moeg_ties_init("test", &frame.logits[0], 2, moeg_gap_order(2), CUT, &ties));
+    assert_ok(moeg_ties_init("test", &frame, moeg_gap_order(2), MOEG_TIES_NEAR, CUT, &ties));
     assert_int_equal(ties.count, 4);
     for (size_t tie = 0; tie < 4; tie++)
         assert_near(ties.square[tie], 9, 1e-2);
     moeg_ties_free(&ties);
     /* The second and third ranks tie at the mean. */
-    assert_ok(moeg_ties_init("test", &frame.logits[0], 2, moeg_gap_top(2), CUT, &ties));
+    assert_ok(moeg_ties_init("test", &frame, moeg_gap_top(2), MOEG_TIES_NEAR, CUT, &ties));
     assert_int_equal(ties.count, 0);
     moeg_ties_free(&ties);
     unmake(router, law, &frame);
@@ -163,12 +163,12 @@ static void no_ties(void **state)
     moeg_frame frame;
     moeg_ties ties;
     make(W, b, 4, 2, mean, &router, &law, &frame);
-    assert_ok(moeg_ties_init("test", &frame.logits[0], frame.r, moeg_gap_margin(), CUT, &ties));
+    assert_ok(moeg_ties_init("test", &frame, moeg_gap_margin(), MOEG_TIES_NEAR, CUT, &ties));
     assert_int_equal(ties.count, 1);
     assert_true(moeg_ties_has(&ties, 0, 0) && moeg_ties_has(&ties, 0, 1));
     assert_near(ties.square[0], 16, 1e-6);
     moeg_ties_free(&ties);
-    assert_ok(moeg_ties_init("test", &frame.logits[0], frame.r, moeg_gap_order(4), CUT, &ties));
+    assert_ok(moeg_ties_init("test", &frame, moeg_gap_order(4), MOEG_TIES_NEAR, CUT, &ties));
     assert_int_equal(ties.count, 0);
     moeg_ties_free(&ties);
     unmake(router, law, &frame);
@@ -192,7 +192,7 @@ static void scales_of_logits(void **state)
         moeg_frame frame;
         moeg_ties ties;
         make(scaled, moved, 4, 2, mean, &router, &law, &frame);
-        assert_ok(moeg_ties_init("test", &frame.logits[0], frame.r, moeg_gap_margin(), CUT, &ties));
+        assert_ok(moeg_ties_init("test", &frame, moeg_gap_margin(), MOEG_TIES_NEAR, CUT, &ties));
         assert_true(ties.count >= 4 && ties.count <= 6);
         for (size_t tie = 0; tie < ties.count; tie++) {
             squares[tie] = i == 0 ? ties.square[tie] : squares[tie];
@@ -207,7 +207,7 @@ static moeg_status list_ties(void *user)
 {
     const moeg_frame *frame = user;
     moeg_ties ties;
-    const moeg_status status = moeg_ties_init("test", &frame->logits[0], frame->r, moeg_gap_margin(), CUT, &ties);
+    const moeg_status status = moeg_ties_init("test", frame, moeg_gap_margin(), MOEG_TIES_NEAR, CUT, &ties);
     if (status == MOEG_OK)
         moeg_ties_free(&ties);
     return status;
