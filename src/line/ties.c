@@ -18,6 +18,9 @@ static const double SLACK = 1e-3, MOST_SLACK = 3e-2;
 /* More sets than this are not gone through: pairs at the upper rank stand for them. */
 enum { MOST_SETS = 4096 };
 
+/* The square of a distance beyond which a normal variable has no probability that a double holds. */
+static const double FARTHEST = 1600;
+
 /* A set to look at, nearer than which it cannot tie. */
 typedef struct candidate {
     double bound; /* on the square of the distance */
@@ -35,6 +38,12 @@ typedef struct search {
     double *u;          /* (r) */
     double *flat;       /* of moeg_flat_size() */
 } search;
+
+/* The square of the distance beyond which ties are cut off. */
+static double limit(const search *s)
+{
+    return fmin(s->nearest + 2 * s->cut, FARTHEST);
+}
 
 /* a_i - a_j = level + row.u in units of a power of two near its largest slope, whose squares do not overflow; equal
  * rows in units of 1. */
@@ -165,7 +174,7 @@ static int nearest_point(search *s, const size_t *member, unsigned char *above)
     for (int n = 0; n < SWEEPS && slack > SLACK; n++) {
         double bound;
         const double worst = sweep(s, member, &bound);
-        if (!isfinite(worst) || square / 2 + bound > s->nearest / 2 + s->cut)
+        if (!isfinite(worst) || square / 2 + bound > limit(s) / 2)
             return 0;
         slack = worst / fmax(sqrt(square + moeg_dot(r, s->u, s->u)), 0.1);
     }
@@ -208,7 +217,7 @@ static size_t find(search *s, double near, size_t count, candidate *list, const 
 {
     size_t found = 0;
     s->nearest = INFINITY;
-    for (size_t n = 0; n < count && list[n].bound <= s->nearest + 2 * s->cut; n++) {
+    for (size_t n = 0; n < count && list[n].bound <= limit(s); n++) {
         const size_t *member = list[n].member;
         if (!nearest_point(s, member, above))
             continue;
@@ -220,7 +229,7 @@ static size_t find(search *s, double near, size_t count, candidate *list, const 
         list[found++] = (candidate){.bound = square, .member = member};
     }
     qsort(list, found, sizeof *list, compare);
-    while (found > 0 && list[found - 1].bound > s->nearest + 2 * s->cut)
+    while (found > 0 && list[found - 1].bound > limit(s))
         found--;
     return found;
 }

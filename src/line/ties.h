@@ -24,7 +24,8 @@ typedef struct moeg_ties {
     double *point;         /* (count x r) */
 } moeg_ties;
 
-/* Ties of a gap whose density is above e^-cut of that of the nearest one; none if one is nearer than `near`. A point is
+/* Ties of a gap whose density is above e^-cut of that of the nearest one; none if one is nearer than `near`, or all
+ * are farther than 40. A point is
  * found when no constraint moves it by more than 1e-3 of its distance; sets with constraints so nearly parallel that it
  * moves by 3e-2 after 1000 sweeps are left out. Of more than 4096 sets pairs at the upper rank stand for them. To be
  * freed with moeg_ties_free(). MOEG_ENOMEM. A set costs O(K r) a sweep, some ten of them, less for those whose

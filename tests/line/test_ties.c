@@ -174,6 +174,33 @@ static void no_ties(void **state)
     unmake(router, law, &frame);
 }
 
+/* Ties beyond all probability are none: 39 and 41 away, and where biases are as large as numbers get. */
+static void ties_out_of_reach(void **state)
+{
+    (void)state;
+    static const double W[4] = {1, 0, 0, 0}, mean[2] = {0.3, 0}, biases[3] = {38.7, 40.7, 1.5e308};
+    for (int i = 0; i < 3; i++) {
+        const double b[2] = {biases[i], i == 2 ? -1.5e308 : 0};
+        moeg_router *router;
+        moeg_law *law;
+        moeg_frame frame;
+        moeg_ties ties;
+        assert_ok(moeg_router_affine_create(&router, 2, 2, W, b));
+        assert_ok(moeg_law_gaussian_create(&law, 2, mean, NULL));
+        const moeg_router *one = router;
+        if (moeg_frame_init("test", 1, &one, law, &frame) == MOEG_OK) {
+            assert_ok(moeg_ties_init("test", &frame, moeg_gap_margin(), MOEG_TIES_NEAR, CUT, &ties));
+            assert_int_equal(ties.count, i == 0);
+            moeg_ties_free(&ties);
+            moeg_frame_free(&frame);
+        } else {
+            assert_int_equal(i, 2);
+        }
+        moeg_law_free(law);
+        moeg_router_free(router);
+    }
+}
+
 /* No scale of the logits changes where they tie. */
 static void scales_of_logits(void **state)
 {
@@ -228,8 +255,8 @@ static void memory_runs_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(points_are_nearest), cmocka_unit_test(quadrants),       cmocka_unit_test(no_ties),
-        cmocka_unit_test(scales_of_logits),   cmocka_unit_test(memory_runs_out),
+        cmocka_unit_test(points_are_nearest), cmocka_unit_test(quadrants),        cmocka_unit_test(no_ties),
+        cmocka_unit_test(ties_out_of_reach),  cmocka_unit_test(scales_of_logits), cmocka_unit_test(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
