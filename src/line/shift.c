@@ -11,6 +11,9 @@
 /* Lines for each part more, at least, and where a tie is near, which may be all that counts; and the log of what share
  * of the nearest tie's density has to be looked at. */
 enum { LINES_EACH = 16, LINES_EACH_BESIDE = 128 };
+
+/* More parts than this take longer than rows would. */
+enum { MOST_PARTS = 4096 };
 static const double COUNTS = 4.6;
 
 /* Shifts as they are found: all of a stratum's but 0. */
@@ -74,6 +77,11 @@ static moeg_status find(const char *function, size_t strata, const moeg_ties *ti
                 continue;
             if (nearest < near || ties->square[tie] > nearest + 2 * COUNTS)
                 return MOEG_OK;
+            if (f->most == MOST_PARTS)
+                return moeg_fail(MOEG_EUNSUPPORTED,
+                                 "%s: method line does not apply: lines would have to be drawn around more than %d "
+                                 "places on the way to ties that are far from the mean of the law",
+                                 function, MOST_PARTS);
             return moeg_fail(MOEG_EINVAL,
                              "%s: n must be more than %llu: lines have to be drawn around more than %zu places on the "
                              "way to ties that are far from the mean of the law, %d for each",
@@ -111,6 +119,7 @@ moeg_status moeg_shifts_init(const char *function, size_t strata, size_t r, cons
     const int any = ties != NULL && ties->count > 0;
     const int beside = any && ties->square[0] < MOEG_TIES_NEAR * MOEG_TIES_NEAR;
     found f = {.r = r, .most = any ? (size_t)(n / (beside ? LINES_EACH_BESIDE : LINES_EACH)) : 0};
+    f.most = f.most < MOST_PARTS ? f.most : MOST_PARTS;
     f.stratum = moeg_alloc(f.most, sizeof *f.stratum);
     f.shift = moeg_alloc(f.most + 2, r * sizeof *f.shift);
     moeg_status status = f.stratum == NULL || f.shift == NULL ? moeg_fail_memory(function) : MOEG_OK;

@@ -109,6 +109,35 @@ static void few_lines(void **state)
     }
 }
 
+static int shift_to(const void *self, const moeg_ties *t, size_t tie, size_t stratum, double *shift)
+{
+    (void)self;
+    (void)stratum;
+    shift[0] = t->point[tie];
+    return 1;
+}
+
+/* More places than lines are worth it for, whatever n. */
+static void many_places(void **state)
+{
+    (void)state;
+    enum { MANY = 4097 };
+    static double place[MANY], square[MANY];
+    static size_t member[2 * MANY];
+    for (size_t i = 0; i < MANY; i++) {
+        place[i] = 2 * (double)(i + 1);
+        square[i] = 4;
+    }
+    moeg_ties many = {.r = 1, .size = 2, .count = MANY, .square = square, .member = member, .point = place};
+    moeg_shifts shifts;
+    assert_status(moeg_shifts_init("test", 1, 1, &many, shift_to, NULL, 1 << 20, &shifts), MOEG_EUNSUPPORTED,
+                  "lines would have to be drawn around more than 4096 places");
+    many.count = 1000;
+    assert_ok(moeg_shifts_init("test", 1, 1, &many, shift_to, NULL, 1 << 20, &shifts));
+    assert_true(shifts.count > 1000);
+    moeg_shifts_free(&shifts);
+}
+
 /* z = Q' u. */
 static void embedding(void **state)
 {
@@ -156,8 +185,8 @@ static void memory_runs_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_are_apart), cmocka_unit_test(shares_make_up),  cmocka_unit_test(few_lines),
-        cmocka_unit_test(embedding),       cmocka_unit_test(memory_runs_out),
+        cmocka_unit_test(parts_are_apart), cmocka_unit_test(shares_make_up), cmocka_unit_test(few_lines),
+        cmocka_unit_test(many_places),     cmocka_unit_test(embedding),      cmocka_unit_test(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
