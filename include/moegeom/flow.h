@@ -98,7 +98,9 @@ MOEG_EXPORT moeg_status moeg_flow_operator(const moeg_flow *flow, double *M);
 MOEG_EXPORT moeg_status moeg_flow_velocity(const moeg_flow *flow, const double *state, double *risk, double *velocity);
 
 /** Follows the flow from (u, c) at time 0, B at its best, to the given times, by an embedded Runge-Kutta method of
- * order 8 (Prince and Dormand) with steps as the tolerances want.
+ * order 8 (Prince and Dormand) with steps as the tolerances want. It is explicit: a stiff flow, one that decays at a
+ * rate far above 1 over the time it is followed, wants steps of about 1 over that rate, and a run has no end but its
+ * limit of a million of them.
  *
  * @param u, c      (d), (q)
  * @param count     of times, at least 1
@@ -116,20 +118,21 @@ MOEG_EXPORT moeg_status moeg_flow_run(const moeg_flow *flow, const double *u, co
 /** The early rate of growth along a run: the slope of log |z| over time, by least squares.
  *
  * z is the part of (u/sqrt(eta_u), c/sqrt(eta_c)) in the directions that grow fastest: the eigenvectors of the largest
- * eigenvalue, to 1e-6, of the linear flow around the symmetric state, which is symmetric in these coordinates, so that
- * its other modes, slow or decaying, are orthogonal to them and change nothing. Only that choice is the linear
+ * eigenvalue, to 1e-6 of it, of the linear flow around the symmetric state, which is symmetric in these coordinates, so
+ * that its other modes, slow or decaying, are orthogonal to them and change nothing. Only that choice is the linear
  * flow's: the rate is the run's own. It is read off the rows, from the first one on, where both experts are still near
  * to one another, E (u.x)^2 <= (0.06 tau)^2 and E |h|^2 <= 0.03^2 E |Y - f|^2: what is nonlinear is then some 1e-3 of
  * the rate or less. Where M is 0, to rounding, nothing grows at a rate, and z is all of (u, c): its slope tends to 0
  * with the start.
  *
- * @param times, states  (count), (count x size), as moeg_flow_run() gives them; rows from a NaN on are left out
+ * @param times, states  (count), (count x size), as moeg_flow_run() gives them; rows from one on whose u or c has a NaN
+ *                are left out, while B is not looked at
  * @param level   in (0, 1)
- * @param growth  n is the number of rows taken; the error is half of the difference of the slopes of their first and
- *                second half, by a normal law for want of a better one
+ * @param growth  n is the number of rows taken; method is MC, of a run that is not random too; the error is half of the
+ * difference of the slopes of their first and second half, by a normal law for want of a better one
  * @return #MOEG_OK; #MOEG_EUNABLE (fewer than 8 rows are near enough: written, with an infinite error bar);
- * #MOEG_EINVAL (also times that do not increase); #MOEG_EFAILED (eigenvalues do not converge); #MOEG_ERANGE;
- * #MOEG_ENOMEM. */
+ * #MOEG_EINVAL (also times that do not increase); #MOEG_EFAILED (eigenvalues do not converge); #MOEG_ERANGE
+ *         (overflow, also of the rate over times that are tiny); #MOEG_ENOMEM. */
 MOEG_EXPORT moeg_status moeg_flow_growth(const moeg_flow *flow, size_t count, const double *times, const double *states,
                                          double level, moeg_estimate *growth);
 

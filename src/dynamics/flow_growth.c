@@ -8,6 +8,7 @@
 #include "base/vector.h"
 #include "dynamics/flow.h"
 
+#include <float.h>
 #include <gsl/gsl_cdf.h>
 #include <math.h>
 #include <string.h>
@@ -15,8 +16,8 @@
 static const char function[] = "flow_growth";
 
 /* How small the root mean squares of u.x/(2 tau), and of h beside the residual, are: what is nonlinear is of second
- * order in them, or their product. Eigenvalues that are the largest, as a share of the largest modulus; and an M that
- * is 0, of what its entries might be. */
+ * order in them, or their product. Eigenvalues that are the largest, as a share of it, beyond their rounding; and an M
+ * that is 0, of what its entries might be. */
 static const double SMALL = 0.03, SAME = 1e-6, NOTHING = 1e-13;
 enum { LEAST_ROWS = 8 };
 
@@ -93,7 +94,8 @@ static moeg_status find_modes(const moeg_flow *flow, modes *m)
     if (status != MOEG_OK)
         return status;
     const double top = m->values[m->n - 1], size = fmax(fabs(top), fabs(m->values[0]));
-    while (m->count < m->n && m->values[m->n - 1 - m->count] >= top - SAME * size)
+    const double same = SAME * fabs(top) + 8 * (double)m->n * DBL_EPSILON * size;
+    while (m->count < m->n && m->values[m->n - 1 - m->count] >= top - same)
         m->count++;
     return MOEG_OK;
 }
@@ -137,20 +139,24 @@ static moeg_status measure(const moeg_flow *flow, const modes *m, const double *
     return MOEG_OK;
 }
 
-/* The slope of y over t, n >= 2 of them, by least squares. */
+/* The slope of y over t, n >= 2 of them, by least squares; of times over a power of 2, whose squares do not overflow or
+ * underflow. */
 static double fit_slope(size_t n, const double *t, const double *y)
 {
+    int unit;
+    frexp(fmax(fabs(t[0]), fabs(t[n - 1])), &unit);
+    const double first = ldexp(t[0], -unit);
     double t_mean = 0, y_mean = 0, products = 0, squares = 0;
     for (size_t i = 0; i < n; i++) {
-        t_mean += (t[i] - t[0]) / (double)n;
+        t_mean += (ldexp(t[i], -unit) - first) / (double)n;
         y_mean += (y[i] - y[0]) / (double)n;
     }
     for (size_t i = 0; i < n; i++) {
-        const double away = t[i] - t[0] - t_mean;
+        const double away = ldexp(t[i], -unit) - first - t_mean;
         products += away * (y[i] - y[0] - y_mean);
         squares += away * away;
     }
-    return products / squares;
+    return ldexp(products / squares, -unit);
 }
 
 static moeg_status check_growth(const moeg_flow *flow, size_t count, const double *times, const double *states,
@@ -179,6 +185,8 @@ static moeg_status estimate(size_t n, const double *times, const double *y, doub
     double error = INFINITY;
     if (n >= LEAST_ROWS)
         error = fabs(fit_slope(n / 2, times, y) - fit_slope(n - n / 2, times + n / 2, y + n / 2)) / 2;
+    if (n >= LEAST_ROWS && !(isfinite(value) && isfinite(error)))
+        return moeg_fail(MOEG_ERANGE, "%s: the rate overflows", function);
     const double half = error * gsl_cdf_ugaussian_Pinv(0.5 + level / 2);
     *growth = (moeg_estimate){.value = value,
                               .std_error = error,

@@ -186,7 +186,8 @@ static void weigh(const moeg_flow_sample *s, double *block, const double *r, dou
             factor[j * s->stride + i] = psi[j * s->stride + i] * weight[i] * (r != NULL ? r[i] : 1);
 }
 
-/* out (rows x width, `columns` of them from `at` on) = sum over the rows of a psi', weighted, and with r_o. */
+/* out (rows x width), width = p `outputs`: the sums over the weighted rows of x (psi r_o)' for each output o, or,
+ * without `x`, of psi psi'. */
 static moeg_status sum_products(const moeg_flow_sample *s, const char *function, size_t rows, int x, size_t outputs,
                                 double *out)
 {
