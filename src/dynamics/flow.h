@@ -38,6 +38,12 @@ static inline size_t moeg_flow_size(const moeg_flow *flow)
     return flow->d + moeg_flow_q(flow) + flow->m * flow->features;
 }
 
+/* Whether a class of symmetric experts has an intercept, which is then the first of its coefficients. */
+static inline int moeg_has_intercept(moeg_symmetric symmetric)
+{
+    return symmetric == MOEG_SYMMETRIC_CONSTANT || symmetric == MOEG_SYMMETRIC_AFFINE;
+}
+
 /* MOEG_OK or MOEG_EINVAL: options that are not NULL, in their ranges. */
 moeg_status moeg_check_flow_options(const char *function, const moeg_flow_options *options);
 

@@ -13,12 +13,6 @@ typedef struct moeg_flow_plane {
     double best[FEATURES], base;           /* of the symmetric expert, and its risk */
 } moeg_flow_plane;
 
-/* Whether a class of symmetric experts has an intercept, which is then the first of its coefficients. */
-static inline int moeg_has_intercept(moeg_symmetric symmetric)
-{
-    return symmetric == MOEG_SYMMETRIC_CONSTANT || symmetric == MOEG_SYMMETRIC_AFFINE;
-}
-
 extern const moeg_flow_kind moeg_flow_plane_kind;
 
 #endif

@@ -50,6 +50,10 @@ static inline double *moeg_flow_weight(const moeg_flow_sample *s, double *block)
     return block + s->stride * (s->rows - 1);
 }
 
+/* The best symmetric expert of the n rows, whose residual takes the place of the outputs; flow.best and flow.residual.
+ * As moeg_flow_sample_create(). */
+moeg_status moeg_flow_sample_fit(const char *function, moeg_flow_sample *s, size_t n);
+
 extern const moeg_flow_kind moeg_flow_sample_kind;
 
 #endif

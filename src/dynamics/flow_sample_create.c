@@ -1,5 +1,4 @@
 #include "base/error.h"
-#include "base/linalg.h"
 #include "base/memory.h"
 #include "dynamics/flow_sample.h"
 #include "dynamics/symmetry.h"
@@ -7,7 +6,6 @@
 #include "model/block.h"
 #include "model/model.h"
 
-#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdint.h>
@@ -23,7 +21,6 @@ typedef struct maker {
     size_t n;
     double *workspace; /* of the law and the teacher, and features of a block by rows */
     double *x_rows, *psi_rows;
-    double *A, *Y, *X; /* least squares: (n x features), (n x m), (features x m) */
 } maker;
 
 static moeg_status check_create(const moeg_teacher *teacher, const moeg_law *law, const moeg_sampling *s,
@@ -63,20 +60,15 @@ static moeg_status allocate(maker *k)
     k->x_rows = moeg_alloc(s->stride, flow->d * sizeof(double));
     k->psi_rows = moeg_alloc(psi_size, sizeof(double));
     flow->best = moeg_alloc(flow->features, flow->m * sizeof(double));
-    k->A = moeg_alloc(k->n, flow->features * sizeof(double));
-    k->Y = moeg_alloc(k->n, flow->m * sizeof(double));
-    k->X = moeg_alloc(flow->features, flow->m * sizeof(double));
-    return s->values && k->workspace && k->x_rows && k->psi_rows && flow->best && k->A && k->Y && k->X
-               ? MOEG_OK
-               : moeg_fail_memory(function);
+    return s->values && k->workspace && k->x_rows && k->psi_rows && flow->best ? MOEG_OK : moeg_fail_memory(function);
 }
 
 static moeg_status check_values(const char *what, size_t variables, size_t count, size_t stride, uint64_t first,
-                                const double *values)
+                                const double *weight, const double *values)
 {
     for (size_t j = 0; j < variables; j++)
         for (size_t i = 0; i < count; i++)
-            if (!isfinite(values[j * stride + i]))
+            if (weight[i] > 0 && !isfinite(values[j * stride + i]))
                 return moeg_fail(MOEG_ERANGE, "%s: %s %zu of sample %" PRIu64 " is not finite", function, what, j,
                                  first + i);
     return MOEG_OK;
@@ -94,7 +86,17 @@ static moeg_status fill_features(maker *k, size_t count, uint64_t first, double 
     if (code != 0)
         return moeg_fail(MOEG_ECALLBACK, "%s: the features' function returned %d", function, code);
     moeg_block_pack(count, s->flow.p, k->psi_rows, s->stride, moeg_flow_psi(s, block));
-    return check_values("feature", s->flow.p, count, s->stride, first, moeg_flow_psi(s, block));
+    return check_values("feature", s->flow.p, count, s->stride, first, moeg_flow_weight(s, block),
+                        moeg_flow_psi(s, block));
+}
+
+/* Rows of weight 0 are 0: 0 times a value that overflows later on would be NaN. */
+static void leave_out(size_t variables, size_t count, size_t stride, const double *weight, double *values)
+{
+    for (size_t j = 0; j < variables; j++)
+        for (size_t i = 0; i < count; i++)
+            if (!(weight[i] > 0))
+                values[j * stride + i] = 0;
 }
 
 /* Variables past the last row repeat it. */
@@ -114,19 +116,21 @@ static moeg_status fill_block(maker *k, size_t b)
     const size_t count = k->n - first < stride ? (size_t)(k->n - first) : stride;
     const double *weights = moeg_law_weights(k->law);
     double *block = moeg_flow_block(s, b), *x = moeg_flow_x(s, block), *y = moeg_flow_residual(s, block);
+    double *weight = moeg_flow_weight(s, block);
+    for (size_t i = 0; i < stride; i++)
+        weight[i] = i >= count ? 0 : weights != NULL ? weights[first + i] : 1;
     moeg_status status = moeg_law_draw(k->law, k->seed, first, count, stride, x, k->workspace);
     if (status == MOEG_OK)
         status = moeg_teacher_mean_block(k->teacher, first, count, stride, x, y, k->workspace);
     if (status == MOEG_OK)
-        status = check_values("output", m, count, stride, first, y);
+        status = check_values("output", m, count, stride, first, weight, y);
     if (status == MOEG_OK && s->flow.options.contrast.kind == MOEG_CONTRAST_USER)
         status = fill_features(k, count, first, block);
     if (status != MOEG_OK)
         return status;
-    for (size_t i = 0; i < stride; i++) {
+    leave_out(s->rows - 2, count, stride, weight, x);
+    for (size_t i = 0; i < stride; i++)
         block[i] = 1;
-        moeg_flow_weight(s, block)[i] = i >= count ? 0 : weights != NULL ? weights[first + i] : 1;
-    }
     pad(s->rows - 1, count, stride, block);
     return MOEG_OK;
 }
@@ -136,87 +140,19 @@ static moeg_status normalise(maker *k)
 {
     moeg_flow_sample *s = k->sample;
     const size_t d = s->flow.d;
-    double total = 0, square = 0;
+    double total = 0, root = 0;
     for (size_t i = 0; i < k->n; i++)
         total += moeg_flow_weight(s, moeg_flow_block(s, i / s->stride))[i % s->stride];
     for (size_t b = 0; b < s->blocks; b++) {
         double *block = moeg_flow_block(s, b), *x = moeg_flow_x(s, block), *weight = moeg_flow_weight(s, block);
         for (size_t i = 0; i < s->stride; i++) {
             weight[i] /= total;
-            double sum = 0;
-            for (size_t j = 0; j < d; j++)
-                sum += x[j * s->stride + i] * x[j * s->stride + i];
-            square += weight[i] * sum;
+            for (size_t j = 0; weight[i] > 0 && j < d; j++)
+                root = hypot(root, sqrt(weight[i]) * x[j * s->stride + i]);
         }
     }
-    s->flow.spread = sqrt(square / (double)d);
-    return isfinite(square) ? MOEG_OK : moeg_fail(MOEG_ERANGE, "%s: the mean of |x|^2 overflows", function);
-}
-
-/* Rows sqrt(w) x~ and sqrt(w) Y. Returns the norm of what rounding may have done to x~. */
-static double least_squares_rows(maker *k)
-{
-    const moeg_flow_sample *s = k->sample;
-    const size_t features = s->flow.features, m = s->flow.m;
-    double largest = 0;
-    for (size_t i = 0; i < k->n; i++) {
-        double *block = moeg_flow_block(s, i / s->stride);
-        const size_t at = i % s->stride;
-        const double root = sqrt(moeg_flow_weight(s, block)[at]);
-        for (size_t j = 0; j < features; j++) {
-            const double x = moeg_flow_symmetric(s, block)[j * s->stride + at];
-            k->A[i * features + j] = root * x;
-            largest = root > 0 ? fmax(largest, fabs(x)) : largest;
-        }
-        for (size_t o = 0; o < m; o++)
-            k->Y[i * m + o] = root * moeg_flow_residual(s, block)[o * s->stride + at];
-    }
-    return DBL_EPSILON * largest;
-}
-
-/* Y, where it stands, less the best symmetric expert; the root of the mean of its square. */
-static void set_residual(maker *k)
-{
-    moeg_flow_sample *s = k->sample;
-    const size_t features = s->flow.features, m = s->flow.m;
-    double square = 0;
-    for (size_t b = 0; b < s->blocks; b++) {
-        double *block = moeg_flow_block(s, b), *x = moeg_flow_symmetric(s, block);
-        const double *weight = moeg_flow_weight(s, block);
-        for (size_t o = 0; o < m; o++) {
-            double *r = moeg_flow_residual(s, block) + o * s->stride;
-            for (size_t i = 0; i < s->stride; i++) {
-                for (size_t j = 0; j < features; j++)
-                    r[i] -= s->flow.best[o * features + j] * x[j * s->stride + i];
-                square += weight[i] * r[i] * r[i];
-            }
-        }
-    }
-    s->flow.residual = sqrt(square);
-}
-
-/* The best symmetric expert, by least squares over the rows. */
-static moeg_status fit(maker *k)
-{
-    moeg_flow *flow = &k->sample->flow;
-    const size_t features = flow->features, m = flow->m;
-    if (features > 0) {
-        const double rounding = least_squares_rows(k);
-        size_t rank;
-        const moeg_status status =
-            moeg_linalg_least_squares(function, k->n, features, m, k->A, k->Y, rounding, k->X, &rank);
-        if (status != MOEG_OK)
-            return status == MOEG_EINVAL ? moeg_fail(MOEG_ERANGE, "%s: the rows overflow", function) : status;
-        if (rank < features)
-            return moeg_fail(MOEG_EDOM,
-                             "%s: the best symmetric expert is not unique: %zu coefficients, rows of rank %zu",
-                             function, features, rank);
-        for (size_t o = 0; o < m; o++)
-            for (size_t j = 0; j < features; j++)
-                flow->best[o * features + j] = k->X[j * m + o];
-    }
-    set_residual(k);
-    return isfinite(flow->residual) ? MOEG_OK : moeg_fail(MOEG_ERANGE, "%s: the risk overflows", function);
+    s->flow.spread = root / sqrt((double)d);
+    return isfinite(root * root) ? MOEG_OK : moeg_fail(MOEG_ERANGE, "%s: the mean of |x|^2 overflows", function);
 }
 
 static moeg_status make(maker *k)
@@ -227,13 +163,10 @@ static moeg_status make(maker *k)
     if (status == MOEG_OK)
         status = normalise(k);
     if (status == MOEG_OK)
-        status = fit(k);
+        status = moeg_flow_sample_fit(function, k->sample, k->n);
     moeg_release(k->workspace);
     moeg_release(k->x_rows);
     moeg_release(k->psi_rows);
-    moeg_release(k->A);
-    moeg_release(k->Y);
-    moeg_release(k->X);
     return status;
 }
 
