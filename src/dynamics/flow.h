@@ -12,8 +12,8 @@ typedef struct moeg_flow_kind {
                             double *gradient);
     moeg_status (*first_order)(const moeg_flow *flow, const char *function, double *M);
     moeg_status (*feature_gram)(const moeg_flow *flow, const char *function, double *Psi); /* E[psi psi'] (p x p) */
-    moeg_status (*logit_square)(const moeg_flow *flow, const char *function, const double *u,
-                                double *square); /* E (u.x)^2 */
+    moeg_status (*logit_root)(const moeg_flow *flow, const char *function, const double *u,
+                              double *root); /* of E (u.x)^2 */
     void (*let_go)(moeg_flow *flow);
 } moeg_flow_kind;
 

@@ -109,25 +109,25 @@ static double length(size_t n, const double *x)
     return largest * sqrt(sum);
 }
 
-/* E |h|^2. */
-static double contrast_square(const moeg_flow *flow, const modes *m, const double *c)
+/* The root of E |h|^2. */
+static double contrast_root(const moeg_flow *flow, const modes *m, const double *c)
 {
     const size_t p = flow->p;
+    const double largest = moeg_largest(moeg_flow_q(flow), c);
     double sum = 0;
-    for (size_t o = 0; o < flow->m; o++)
-        for (size_t j = 0; j < p; j++)
-            sum += c[o * p + j] * moeg_dot(p, m->Psi + j * p, c + o * p);
-    return sum;
+    for (size_t k = 0; largest > 0 && k < moeg_flow_q(flow); k++)
+        sum += c[k] / largest * (moeg_dot(p, m->Psi + k % p * p, c + k / p * p) / largest);
+    return largest * sqrt(fmax(0, sum));
 }
 
 /* log |z| of a state that is near the symmetric one; NaN of another. */
 static moeg_status measure(const moeg_flow *flow, const modes *m, const double *state, double *log_size)
 {
     double logit = NAN;
-    const moeg_status status = isnan(state[0]) ? MOEG_OK : flow->kind->logit_square(flow, function, state, &logit);
+    const moeg_status status = isnan(state[0]) ? MOEG_OK : flow->kind->logit_root(flow, function, state, &logit);
     *log_size = NAN;
-    if (status != MOEG_OK || !(sqrt(logit) <= 2 * flow->options.tau * SMALL) ||
-        !(sqrt(fmax(0, contrast_square(flow, m, state + flow->d))) <= SMALL * flow->residual))
+    if (status != MOEG_OK || !(logit <= 2 * flow->options.tau * SMALL) ||
+        !(contrast_root(flow, m, state + flow->d) <= SMALL * flow->residual))
         return status;
     for (size_t i = 0; i < m->n; i++)
         m->z[i] = state[i] / sqrt(i < flow->d ? flow->options.rates.eta_u : flow->options.rates.eta_c);

@@ -157,11 +157,10 @@ static moeg_status plane_gram(const moeg_flow *flow, const char *function, doubl
     return MOEG_OK;
 }
 
-static moeg_status plane_logit(const moeg_flow *flow, const char *function, const double *u, double *square)
+static moeg_status plane_logit(const moeg_flow *flow, const char *function, const double *u, double *root)
 {
     (void)function;
-    const double length = flow->spread * hypot(u[0], u[1]);
-    *square = length * length;
+    *root = flow->spread * hypot(u[0], u[1]);
     return MOEG_OK;
 }
 
@@ -173,5 +172,5 @@ static void let_go(moeg_flow *flow)
 const moeg_flow_kind moeg_flow_plane_kind = {.gradient = plane_gradient,
                                              .first_order = plane_operator,
                                              .feature_gram = plane_gram,
-                                             .logit_square = plane_logit,
+                                             .logit_root = plane_logit,
                                              .let_go = let_go};

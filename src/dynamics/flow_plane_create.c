@@ -36,20 +36,24 @@ static moeg_status set_best(moeg_flow_plane *p)
     if (status != MOEG_OK)
         return status;
     const moeg_symmetric symmetric = p->flow.options.symmetric;
-    const double along = p->sigma * p->beta[0], across = p->sigma * p->beta[1];
+    int unit; /* a power of 2 of the outputs, whose squares then do not underflow */
+    frexp(fmax(p->sigma * moeg_largest(PLANE, p->beta), fabs(p->mu)), &unit);
+    const double along = ldexp(p->sigma * p->beta[0], -unit), across = ldexp(p->sigma * p->beta[1], -unit);
+    const double mu = ldexp(p->mu, -unit);
     const size_t slopes = symmetric == MOEG_SYMMETRIC_AFFINE;
-    p->base = along * along * moment[2] + (across * across + p->mu * p->mu) * moment[1];
+    double base = along * along * moment[2] + (across * across + mu * mu) * moment[1];
     if (moeg_has_intercept(symmetric)) {
-        p->best[0] = along * moment[0];
-        p->base -= p->best[0] * p->best[0];
+        p->best[0] = ldexp(along * moment[0], unit);
+        base -= along * moment[0] * (along * moment[0]);
     }
     if (slopes || symmetric == MOEG_SYMMETRIC_LINEAR) {
         p->best[slopes] = p->mu * moment[0] / p->sigma;
-        p->base -= p->mu * p->mu * moment[0] * moment[0];
+        base -= mu * mu * moment[0] * moment[0];
     }
-    if (!isfinite(p->base))
+    p->base = ldexp(fmax(base, 0), 2 * unit);
+    p->flow.residual = ldexp(sqrt(fmax(base, 0)), unit);
+    if (!isfinite(base) || !isfinite(p->base))
         return moeg_fail(MOEG_ERANGE, "%s: the risk overflows", create_name);
-    p->base = fmax(p->base, 0);
     return MOEG_OK;
 }
 
@@ -124,7 +128,6 @@ moeg_status moeg_flow_plane_create(const moeg_halves *halves, double variance, c
     status = set_teacher(p, halves);
     if (status == MOEG_OK)
         status = set_best(p);
-    p->flow.residual = sqrt(p->base);
     if (status == MOEG_OK)
         *flow = &p->flow;
     else

@@ -222,19 +222,19 @@ static moeg_status sample_gram(const moeg_flow *flow, const char *function, doub
     return sum_products((const moeg_flow_sample *)flow, function, flow->p, 0, 1, Psi);
 }
 
-static moeg_status sample_logit(const moeg_flow *flow, const char *function, const double *u, double *square)
+static moeg_status sample_logit(const moeg_flow *flow, const char *function, const double *u, double *root)
 {
     const moeg_flow_sample *s = (const moeg_flow_sample *)flow;
     double *logit = moeg_alloc(s->stride, sizeof *logit);
     if (logit == NULL)
         return moeg_fail_memory(function);
-    *square = 0;
+    *root = 0;
     for (size_t b = 0; b < s->blocks; b++) {
         double *block = moeg_flow_block(s, b);
         const double *weight = moeg_flow_weight(s, block);
         moeg_kernel_affine(1, flow->d, u, NULL, s->stride, moeg_flow_x(s, block), logit);
         for (size_t i = 0; i < s->stride; i++)
-            *square += weight[i] * logit[i] * logit[i];
+            *root = hypot(*root, sqrt(weight[i]) * logit[i]);
     }
     moeg_release(logit);
     return MOEG_OK;
@@ -249,5 +249,5 @@ static void let_go(moeg_flow *flow)
 const moeg_flow_kind moeg_flow_sample_kind = {.gradient = sample_gradient,
                                               .first_order = sample_operator,
                                               .feature_gram = sample_gram,
-                                              .logit_square = sample_logit,
+                                              .logit_root = sample_logit,
                                               .let_go = let_go};

@@ -6,6 +6,7 @@
 #include "base/guard.h"
 #include "base/memory.h"
 
+#include <float.h>
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_odeiv2.h>
 #include <math.h>
@@ -81,7 +82,7 @@ static moeg_status solver_alloc(const char *function, size_t dim, size_t count, 
 }
 
 /* A first step over which y changes by about a hundredth of itself, or of what the tolerances resolve; the whole way if
- * it does not change. */
+ * it does not change. Not 0, from a y of 0 with tolerances that are tiny. */
 static double first_step(problem *p, const double *y, double *out, double rel_tol, double abs_tol, double whole)
 {
     if (slope(0, y, out, p) != GSL_SUCCESS)
@@ -89,7 +90,7 @@ static double first_step(problem *p, const double *y, double *out, double rel_to
     double rate = 0;
     for (size_t i = 0; i < p->dim; i++)
         rate = fmax(rate, fabs(out[i]) / (fabs(y[i]) + abs_tol / rel_tol));
-    return rate * whole > 0.01 ? 0.01 / rate : whole;
+    return rate * whole > 0.01 ? fmin(whole, fmax(0.01 / rate, DBL_MIN)) : whole;
 }
 
 /* Whether y is at time `end` now. */

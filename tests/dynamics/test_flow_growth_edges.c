@@ -66,11 +66,58 @@ static void test_units_of_time(void **state)
     moeg_flow_free(flow);
 }
 
+/* Rows that grow at the rate 0.3, from u_v and c_v: how many are taken. */
+static size_t count_near(const moeg_flow *flow, double u, double c)
+{
+    const size_t size = 4 + moeg_flow_symmetric_size(flow);
+    double times[ROWS], states[ROWS * 7] = {0};
+    moeg_estimate growth;
+    for (int i = 0; i < ROWS; i++) {
+        times[i] = 0.01 * i;
+        states[size * (size_t)i] = u * exp(0.3 * times[i]);
+        states[size * (size_t)i + 2] = c * exp(0.3 * times[i]);
+    }
+    const moeg_status status = moeg_flow_growth(flow, ROWS, times, states, 0.95, &growth);
+    assert_true(status == (growth.n == 0 ? MOEG_EUNABLE : MOEG_OK));
+    return growth.n;
+}
+
+/* What is near the symmetric state, where squares overflow or underflow: u as a share of tau, h of the residual. */
+static void test_near_beyond_squares(void **state)
+{
+    (void)state;
+    static const double units[] = {1e-170, 1, 1e170};
+    for (int kind = 0; kind < 2; kind++)
+        for (int k = 0; k < 3; k++) {
+            const double small = fmin(1, units[k]), v[2] = {1, 0}, beta[2] = {0.7 * small, 1.1 * small};
+            const moeg_halves halves = {.d = 2, .outputs = 1, .v = v, .beta = beta};
+            moeg_flow_options options = moeg_flow_options_default();
+            options.tau = units[k];
+            moeg_flow *flow = NULL;
+            moeg_teacher *teacher = NULL;
+            moeg_law *law = NULL;
+            moeg_sampling s = moeg_sampling_default();
+            s.n = 1000;
+            s.max_threads = 1;
+            assert_ok(moeg_halves_teacher_create(&halves, &teacher));
+            assert_ok(moeg_law_gaussian_create(&law, 2, NULL, NULL));
+            assert_ok(kind ? moeg_flow_sample_create(teacher, law, &s, &options, &flow)
+                           : moeg_flow_plane_create(&halves, 1, &options, &flow));
+            assert_int_equal(count_near(flow, 0.01 * units[k], 0.005 * small), ROWS);
+            assert_int_equal(count_near(flow, 0.1 * units[k], 0.005 * small), 0);
+            assert_int_equal(count_near(flow, 0.01 * units[k], 0.1 * small), 0);
+            moeg_flow_free(flow);
+            moeg_teacher_free(teacher);
+            moeg_law_free(law);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_beside_fast_decay),
         cmocka_unit_test(test_units_of_time),
+        cmocka_unit_test(test_near_beyond_squares),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -145,6 +145,30 @@ static void test_errors(void **state)
         }
 }
 
+static moeg_status ramp(double t, const double *y, double *slope, void *user)
+{
+    (void)t;
+    (void)y;
+    (void)user;
+    slope[0] = 1;
+    return MOEG_OK;
+}
+
+/* From 0, with an absolute tolerance that resolves nothing: the first step is short, but a step. */
+static void test_tiny_tolerance(void **state)
+{
+    (void)state;
+    static const double tolerances[] = {1e-300, 1e-320};
+    const double end = 2, start = 0;
+    for (int k = 0; k < 2; k++) {
+        double y = NAN;
+        assert_ok(moeg_ode_run("test", 1, ramp, NULL, &start, 1, &end, 1e-3, tolerances[k], &y));
+        assert_relative(y, 2.0, 1e-3);
+        assert_ok(moeg_ode_run("test", 1, ramp, NULL, &start, 1, &end, 10, tolerances[k], &y));
+        assert_relative(y, 2.0, 1e-3);
+    }
+}
+
 static moeg_status run_decay(void *user)
 {
     const double times[] = {0.5, 1}, start = 1;
@@ -164,9 +188,9 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_decay),          cmocka_unit_test(test_orbit),  cmocka_unit_test(test_not_finite),
-        cmocka_unit_test(test_blow_up),        cmocka_unit_test(test_errors), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_too_many_steps),
+        cmocka_unit_test(test_decay),          cmocka_unit_test(test_orbit),          cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_blow_up),        cmocka_unit_test(test_errors),         cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_too_many_steps), cmocka_unit_test(test_tiny_tolerance),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
