@@ -59,9 +59,9 @@ MOEG_EXPORT moeg_status moeg_flow_plane_create(const moeg_halves *halves, double
                                                const moeg_flow_options *options, moeg_flow **flow);
 
 /** The flow of a sample: expectations are means over s->n rows of the law (of an empirical law: over all of its rows,
- * by their weights), which are drawn once, with seed s->seed, and kept; any dimension, outputs and features. Y is the
- * mean m(x) of the teacher; noise is in the risk alone, exactly. The same bits for any number of threads
- * (s->max_threads).
+ * by their weights; what is in one of weight 0 does not matter), which are drawn once, with seed s->seed, and kept; any
+ * dimension, outputs and features. Y is the mean m(x) of the teacher; noise is in the risk alone, exactly. The same
+ * bits for any number of threads (s->max_threads).
  *
  * @param s        seed, n, threads and the runner are looked at; method AUTO or MC. A runner must outlive the flow
  * @param options  NULL: the default. Features of your own are computed once, here, in one thread
