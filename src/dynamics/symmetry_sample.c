@@ -170,7 +170,7 @@ static moeg_status read(const moeg_symmetry_run *run, const double *state, doubl
                              .method = MOEG_METHOD_MC};
         if (!a.enough)
             continue;
-        if (!isfinite(variance) || (variance > 0 && variance < DBL_MIN)) {
+        if (!isfinite(variance) || (variance < DBL_MIN && (variance > 0 || scatter[i] > 0))) {
             status = moeg_fail(MOEG_EUNABLE, "%s: the variance of M[%zu] leaves the range of doubles: no error bar",
                                function, i);
             continue;

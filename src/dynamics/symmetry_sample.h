@@ -39,7 +39,7 @@ typedef struct moeg_symmetry_run {
     int shifted; /* x is drawn less its origin from now on. An affine fit leaves a residual that is orthogonal to x, so
                   * that M of the features x is the same about any point; far from 0 it would lose its digits. */
     double *slope;    /* (m x d) of the best symmetric expert */
-    double *constant; /* (m) of it, at the x = 0 that is drawn */
+    double *constant; /* (m) of it, at the origin */
     /* Found by the second. */
     double *factor; /* (features x features) L, L L' = E[phi phi'], under what `third` is under */
     double *third;  /* (features x d x p) means of phi x psi'; NULL of refits in closed form */
@@ -76,6 +76,9 @@ size_t moeg_symmetry_layout(const moeg_symmetry_run *run, size_t stride, double 
 /* x, y and w of rows first .. first + n - 1 of the run. MOEG_OK; MOEG_ECALLBACK, MOEG_ERANGE as the law and the
  * teacher. */
 moeg_status moeg_symmetry_draw(const moeg_symmetry_run *run, uint64_t first, size_t n, moeg_symmetry_tile *tile);
+
+/* x less its origin (d x stride), in place of `scaled` unless that is what is drawn. */
+const double *moeg_symmetry_center(const moeg_symmetry_run *run, moeg_symmetry_tile *tile);
 
 /* y becomes w r, which may overflow. */
 void moeg_symmetry_residual(const moeg_symmetry_run *run, moeg_symmetry_tile *tile);
@@ -117,7 +120,7 @@ typedef enum moeg_symmetry_count {
     MOEG_COUNT_GROUP_WEIGHT,  /* of W_g^2 over the groups */
     MOEG_COUNT_GROUP_PRODUCT, /* of W_g Q_g */
     MOEG_COUNT_GROUP_SQUARES, /* of Q_g^2 */
-    MOEG_COUNTS = 8
+    MOEG_COUNTS
 } moeg_symmetry_count;
 
 moeg_status moeg_symmetry_job(moeg_job **job, moeg_symmetry_run *run);

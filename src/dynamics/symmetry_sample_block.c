@@ -1,6 +1,7 @@
 #include "base/error.h"
 #include "base/kernel.h"
 #include "base/memory.h"
+#include "base/moments.h"
 #include "base/vector.h"
 #include "dynamics/symmetry_sample.h"
 #include "model/model.h"
@@ -42,17 +43,17 @@ static parts find_parts(const moeg_symmetry_run *run, double *state)
 /* The sums of w r phi, of phi = (1, x - origin). */
 static void add_moments(const moeg_symmetry_run *run, group *g)
 {
-    const moeg_symmetry_tile *t = &g->tile;
+    moeg_symmetry_tile *t = &g->tile;
     const size_t n = run->features, first = (size_t)run->intercept;
     if (run->linear)
-        moeg_kernel_products(run->d, run->m, t->stride, t->stride, t->x, t->y, t->product);
+        moeg_kernel_products(run->d, run->m, t->stride, t->stride, moeg_symmetry_center(run, t), t->y, t->product);
     for (size_t o = 0; o < run->m; o++) {
         double squares;
         const double sum = moeg_kernel_deviations(t->stride, t->y + o * t->stride, 0, &squares);
         if (run->intercept)
             g->moment[o * n] += sum;
         for (size_t j = 0; j < run->d && run->linear; j++)
-            g->moment[o * n + first + j] += t->product[j * run->m + o] - (run->shifted ? 0 : sum * run->origin[j]);
+            g->moment[o * n + first + j] += t->product[j * run->m + o];
     }
 }
 
@@ -172,7 +173,8 @@ static void merge(const void *context, const double *right, double *left)
     const double both = left[MOEG_COUNT_GROUP_WEIGHT] * share;
     for (size_t i = 0; i < q; i++) {
         const double step = right[mean + i] - left[mean + i];
-        left[scatter + i] += right[scatter + i] + step * step * both;
+        left[scatter + i] =
+            moeg_keep_spread(left[scatter + i] + right[scatter + i] + step * step * both, step != 0 && both > 0);
         left[mean + i] += step * share;
     }
     for (size_t i = 0; i < mean; i++)

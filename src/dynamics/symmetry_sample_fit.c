@@ -168,11 +168,8 @@ static moeg_status solve_fit(moeg_symmetry_run *run, double *state)
             coefficient[j] = state[1 + (n + o) * variables + j] / state[0];
         moeg_symmetry_solve(n, run->factor, coefficient);
         run->constant[o] = run->origin[run->d + o] + (run->intercept ? coefficient[0] : 0);
-        for (size_t j = 0; j < run->d && run->linear; j++) {
+        for (size_t j = 0; j < run->d && run->linear; j++)
             run->slope[o * run->d + j] = coefficient[first + j];
-            if (run->contrast.kind == MOEG_CONTRAST_USER)
-                run->constant[o] -= coefficient[first + j] * run->origin[j];
-        }
     }
     run->shifted = run->intercept && run->linear && run->contrast.kind != MOEG_CONTRAST_USER;
     return MOEG_OK;

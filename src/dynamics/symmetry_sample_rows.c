@@ -170,10 +170,20 @@ moeg_status moeg_symmetry_find_features(const moeg_symmetry_run *run, uint64_t f
     return check_values(run, "feature", first, run->p, t, t->psi);
 }
 
+const double *moeg_symmetry_center(const moeg_symmetry_run *run, moeg_symmetry_tile *t)
+{
+    if (run->shifted || !run->intercept)
+        return t->x;
+    for (size_t j = 0; j < run->d; j++)
+        for (size_t i = 0; i < t->stride; i++)
+            t->scaled[j * t->stride + i] = t->x[j * t->stride + i] - run->origin[j];
+    return t->scaled;
+}
+
 void moeg_symmetry_residual(const moeg_symmetry_run *run, moeg_symmetry_tile *t)
 {
     if (run->linear)
-        moeg_kernel_affine(run->m, run->d, run->slope, run->constant, t->stride, t->x, t->fit);
+        moeg_kernel_affine(run->m, run->d, run->slope, run->constant, t->stride, moeg_symmetry_center(run, t), t->fit);
     for (size_t o = 0; o < run->m; o++) {
         double *r = t->y + o * t->stride;
         const double *fit = t->fit + o * t->stride, constant = run->intercept ? run->constant[o] : 0;
