@@ -63,6 +63,14 @@ static moeg_status check_mean(const char *function, const moeg_law *law)
     return MOEG_OK;
 }
 
+/* tau over the spread of v.x: what overflows on the way does not where the quotient does not. */
+static double scale_tau(const moeg_symmetry_frame *frame, double tau)
+{
+    int over, under;
+    const double dividend = frexp(tau, &over), divisor = frexp(frame->spread, &under);
+    return ldexp(dividend / divisor, over - under - frame->exponent);
+}
+
 moeg_status moeg_symmetry_closed(const moeg_halves *halves, const moeg_law *law, moeg_symmetric symmetric,
                                  const moeg_contrast *contrast, double *M)
 {
@@ -79,8 +87,7 @@ moeg_status moeg_symmetry_closed(const moeg_halves *halves, const moeg_law *law,
         return status;
     const size_t d = halves->d, q = halves->outputs * moeg_contrast_features(contrast, d);
     double first = 0, third = 0, *result = moeg_alloc(d * q, sizeof *result);
-    if (result == NULL ||
-        moeg_tanh_moments(ldexp(halves->tau / frame.spread, -frame.exponent), &first, &third) != MOEG_OK) {
+    if (result == NULL || moeg_tanh_moments(scale_tau(&frame, halves->tau), &first, &third) != MOEG_OK) {
         status = moeg_fail_memory(function);
         goto cleanup;
     }

@@ -101,6 +101,22 @@ static void scales_with_its_arguments(void **state)
     moeg_law_free(law);
 }
 
+/* tau/spread overflows before v's own power of 2: tanh(x/2) is x/2 of x ~ N(0, 1e-20), and M = E[x^3 tanh(x/2)]
+ * = 1.5e-40. */
+static void large_v_and_tau_of_small_x(void **state)
+{
+    (void)state;
+    const double variance = 1e-20, large = 1e300, one = 1;
+    const moeg_halves halves = {.d = 1, .outputs = 1, .v = &large, .beta = &one, .tau = large};
+    const moeg_contrast linear = moeg_contrast_linear();
+    moeg_law *law;
+    double M;
+    assert_ok(moeg_law_gaussian_create(&law, 1, NULL, &variance));
+    assert_ok(moeg_symmetry_closed(&halves, law, MOEG_SYMMETRIC_ZERO, &linear, &M));
+    assert_relative(M, 1.5e-40, 20 * EPS);
+    moeg_law_free(law);
+}
+
 /* M of x -> Q x is Q M Q' (linear contrast), under any covariance. */
 static void turns_with_x(void **state)
 {
@@ -241,6 +257,7 @@ int main(void)
         cmocka_unit_test(equals_brute_force),
         cmocka_unit_test(is_zero_where_it_should_be),
         cmocka_unit_test(scales_with_its_arguments),
+        cmocka_unit_test(large_v_and_tau_of_small_x),
         cmocka_unit_test(turns_with_x),
         cmocka_unit_test(errors),
         cmocka_unit_test(out_of_memory),
