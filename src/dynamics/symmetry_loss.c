@@ -2,14 +2,15 @@
 #include "base/error.h"
 #include "base/linalg.h"
 #include "base/memory.h"
+#include "base/vector.h"
 #include "dynamics/symmetry.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-/* Psi = V' diag(psi) V, psi (p) ascending and not negative, V (p x p). */
-static moeg_status decompose_gram(const char *function, size_t p, const double *Psi, double *psi, double *V)
+/* MOEG_EINVAL unless Psi is symmetric and positive semidefinite. psi (p) and V (p x p) are scratch. */
+static moeg_status check_gram(const char *function, size_t p, const double *Psi, double *psi, double *V)
 {
     double largest = 0;
     for (size_t i = 0; i < p * p; i++)
@@ -30,8 +31,6 @@ static moeg_status decompose_gram(const char *function, size_t p, const double *
         return moeg_fail(MOEG_EINVAL,
                          "%s: Psi must be positive semidefinite, got an eigenvalue of %g (the largest is %g)", function,
                          psi[0], psi[p - 1]);
-    for (size_t k = 0; k < p; k++)
-        psi[k] = psi[k] <= rounding ? 0 : psi[k];
     return MOEG_OK;
 }
 
@@ -90,7 +89,7 @@ moeg_status moeg_symmetry_growth_loss(size_t d, size_t m, size_t p, const double
     if (A == NULL || values == NULL)
         status = moeg_fail_memory(function);
     if (status == MOEG_OK)
-        status = decompose_gram(function, p, Psi, values, A);
+        status = check_gram(function, p, Psi, values, A);
     if (status == MOEG_OK)
         status = fill_matrix(function, d, q, p, M, Psi, tau, rates, A);
     if (status == MOEG_OK)
@@ -102,24 +101,87 @@ moeg_status moeg_symmetry_growth_loss(size_t d, size_t m, size_t p, const double
     return status;
 }
 
-/* N = M (2 eta_c Psi + lambda_c)^(-1/2) of each output, in the eigenvectors of Psi; *infinite: M has a part where that
- * matrix is 0. */
-static void fill_damped(size_t d, size_t m, size_t p, const double *M, const double *psi, const double *V,
-                        const moeg_symmetry_rates *rates, double *N, int *infinite)
+/* exponent[k]: 2^-exponent[k] makes the diagonal of A = 2 eta_c Psi + lambda_c about 1, whatever the units of feature
+ * k; 0 where it is 0. */
+static void find_units(size_t p, const double *Psi, const moeg_symmetry_rates *rates, int *exponent)
+{
+    const int rate = moeg_linalg_half_exponent(rates->eta_c), decay = moeg_linalg_half_exponent(rates->lambda_c);
+    for (size_t k = 0; k < p; k++) {
+        const double psi = Psi[k * p + k];
+        const int own = psi > 0 ? rate + moeg_linalg_half_exponent(psi) : 0;
+        exponent[k] = rates->lambda_c > 0 && !(psi > 0 && own > decay) ? decay : own;
+    }
+}
+
+/* Eigenvalues, not negative, and eigenvectors; what is 0 to rounding becomes 0. */
+static moeg_status eigen(const char *function, size_t p, double *V, double *values)
+{
+    const moeg_status status = moeg_linalg_eigen(function, p, V, values);
+    for (size_t k = 0; k < p && status == MOEG_OK; k++)
+        values[k] = values[k] <= (double)p * 8 * DBL_EPSILON * values[p - 1] ? 0 : values[k];
+    return status;
+}
+
+/* W = V D lambda_c D V' + diag(psi), D = 2^-exponent, then its diagonal scaled to about 1; V becomes that scale times
+ * V D. */
+static void add_decay(size_t p, const double *psi, double lambda, const int *exponent, double *V, double *W)
+{
+    for (size_t i = 0; i < p; i++)
+        for (size_t j = 0; j <= i; j++) {
+            W[i * p + j] = i == j ? psi[i] : 0;
+            for (size_t k = 0; k < p; k++)
+                W[i * p + j] += V[i * p + k] * ldexp(lambda, -2 * exponent[k]) * V[j * p + k];
+        }
+    for (size_t i = 0; i < p; i++) {
+        const int unit = W[i * p + i] > 0 ? moeg_linalg_half_exponent(W[i * p + i]) : 0;
+        for (size_t j = 0; j < p; j++) {
+            if (j <= i)
+                W[i * p + j] = ldexp(W[i * p + j], -unit);
+            if (j >= i)
+                W[j * p + i] = ldexp(W[j * p + i], -unit);
+            V[i * p + j] = ldexp(V[i * p + j], -unit - exponent[j]);
+        }
+    }
+}
+
+/* T (p x p) and a (p), T A T' = diag(a), A = 2 eta_c Psi + lambda_c. Scaled twice, so that neither features of other
+ * units nor a small lambda_c are lost in the rounding of the largest. V and W (p x p each) are scratch. */
+static moeg_status decompose_decay(const char *function, size_t p, const double *Psi, const moeg_symmetry_rates *rates,
+                                   const int *exponent, double *a, double *T, double *V, double *W)
+{
+    const int rate = moeg_linalg_half_exponent(rates->eta_c);
+    const double eta = ldexp(rates->eta_c, -2 * rate);
+    for (size_t i = 0; i < p; i++)
+        for (size_t j = 0; j <= i; j++)
+            V[i * p + j] = 2 * eta * ldexp(Psi[i * p + j], 2 * rate - exponent[i] - exponent[j]);
+    moeg_status status = eigen(function, p, V, a);
+    if (status != MOEG_OK)
+        return status;
+    add_decay(p, a, rates->lambda_c, exponent, V, W);
+    status = eigen(function, p, W, a);
+    for (size_t i = 0; i < p && status == MOEG_OK; i++)
+        for (size_t j = 0; j < p; j++) {
+            T[i * p + j] = 0;
+            for (size_t k = 0; k < p; k++)
+                T[i * p + j] += W[i * p + k] * V[k * p + j];
+        }
+    return status;
+}
+
+/* N = M A^(-1/2) of each output, A = 2 eta_c Psi + lambda_c, up to a rotation; *infinite: M has a part where A is 0. */
+static void fill_damped(size_t d, size_t m, size_t p, const double *M, const double *a, const double *T,
+                        const int *exponent, double *N, int *infinite)
 {
     double largest = 0;
     for (size_t i = 0; i < d * m * p; i++)
-        largest = fmax(largest, fabs(M[i]));
+        largest = fmax(largest, fabs(ldexp(M[i], -exponent[i % p])));
     *infinite = 0;
     for (size_t row = 0; row < d * m; row++)
         for (size_t k = 0; k < p; k++) {
-            const double root = hypot(sqrt(2 * psi[k]) * sqrt(rates->eta_c), sqrt(rates->lambda_c));
-            double sum = 0;
-            for (size_t j = 0; j < p; j++)
-                sum += M[row * p + j] * V[k * p + j];
-            if (root == 0)
+            const double sum = moeg_dot(p, M + row * p, T + k * p);
+            if (a[k] == 0)
                 *infinite |= fabs(sum) > 8 * (double)p * DBL_EPSILON * largest;
-            N[row * p + k] = root > 0 ? sum / root : 0;
+            N[row * p + k] = a[k] > 0 ? sum / sqrt(a[k]) : 0;
         }
 }
 
@@ -148,22 +210,28 @@ moeg_status moeg_symmetry_threshold_loss(size_t d, size_t m, size_t p, const dou
         status = moeg_check_pointer(function, "tau", tau);
     if (status != MOEG_OK)
         return status;
-    double *psi = moeg_alloc(p, sizeof *psi), *V = moeg_alloc(p * p, sizeof *V);
+    double *a = moeg_alloc(p, sizeof *a), *T = moeg_alloc(p * p, 3 * sizeof *T);
+    int *exponent = moeg_alloc(p, sizeof *exponent);
     double *N = moeg_alloc(d * q, sizeof *N), *sigma = moeg_alloc(d < q ? d : q, sizeof *sigma);
     int infinite = 0;
-    if (psi == NULL || V == NULL || N == NULL || sigma == NULL)
+    if (a == NULL || T == NULL || exponent == NULL || N == NULL || sigma == NULL)
         status = moeg_fail_memory(function);
     if (status == MOEG_OK)
-        status = decompose_gram(function, p, Psi, psi, V);
+        status = check_gram(function, p, Psi, a, T);
     if (status == MOEG_OK) {
-        fill_damped(d, m, p, M, psi, V, rates, N, &infinite);
+        find_units(p, Psi, rates, exponent);
+        status = decompose_decay(function, p, Psi, rates, exponent, a, T, T + p * p, T + 2 * p * p);
+    }
+    if (status == MOEG_OK) {
+        fill_damped(d, m, p, M, a, T, exponent, N, &infinite);
         status = moeg_check_operator_range(function, d, q, N);
     }
     if (status == MOEG_OK)
         status = threshold_of(function, d, q, N, infinite, rates, sigma, tau);
     moeg_release(sigma);
     moeg_release(N);
-    moeg_release(V);
-    moeg_release(psi);
+    moeg_release(exponent);
+    moeg_release(T);
+    moeg_release(a);
     return status;
 }

@@ -101,6 +101,36 @@ static void loss_thresholds_at_their_ends(void **state)
     assert_relative(tau, 4.0, 10 * EPS); /* sqrt 2/sqrt(0.25)/sqrt(0.5) */
 }
 
+/* Features in units u_k: M u and u Psi u have the threshold of M and Psi where contrasts do not decay, that of the
+ * singular values of M/sqrt 2. Where they do, that of a part where Psi is 0 is by lambda_c alone. */
+static void loss_thresholds_do_not_know_units(void **state)
+{
+    (void)state;
+    const moeg_symmetry_rates plain = {1, 1, 1, 0}, rates = {1, 1, 1, 1e-3}, slow = {1, 1, 1, 1e-30};
+    const double M[] = {1, 0.5, 0.25, 2}, units[] = {1e9, 1e-9, 1e40, 1e-40, 1e150}, alone[] = {0, 1, 0, 0};
+    double tau, sum = 0, squares = 0;
+    for (size_t i = 0; i < 4; i++)
+        squares += M[i] * M[i] / 2;
+    sum = squares / 2 + sqrt(squares * squares / 4 - pow((M[0] * M[3] - M[1] * M[2]) / 2, 2));
+    for (size_t k = 0; k < 5; k++) {
+        const double u = units[k], Psi[] = {1, 0, 0, u * u}, scaled[] = {M[0], u * M[1], M[2], u * M[3]};
+        const double mixed[] = {1, 0.5 * u, 0.5 * u, u * u}, degenerate[] = {1, u, u, u * u}, across[] = {u, -1};
+        double expected;
+        assert_ok(moeg_symmetry_threshold_loss(2, 1, 2, scaled, Psi, &plain, &tau));
+        assert_relative(tau, sqrt(sum), 10 * EPS);
+        /* 2 Psi = (2, 1; 1, 2), its inverse (2, -1; -1, 2)/3: of M = (1, 0) it is 2/3. */
+        assert_ok(moeg_symmetry_threshold_loss(1, 1, 2, (double[]){1, 0}, mixed, &plain, &expected));
+        assert_relative(expected, sqrt(2.0 / 3), 20 * EPS);
+        assert_ok(moeg_symmetry_threshold_loss(1, 1, 2, across, degenerate, &plain, &tau));
+        assert_true(tau == INFINITY);
+        /* One feature, of which the other knows nothing. */
+        assert_ok(moeg_symmetry_threshold_loss(1, 1, 2, (double[]){1, 0}, Psi, &rates, &tau));
+        assert_relative(tau, sqrt(1 / 2.001), 10 * EPS);
+        assert_ok(moeg_symmetry_threshold_loss(2, 1, 2, alone, (double[]){u * u, 0, 0, 0}, &slow, &tau));
+        assert_relative(tau, 1e15, 10 * EPS);
+    }
+}
+
 /* E psi psi' of N(mean, S). */
 static void gram_of_features(void **state)
 {
@@ -200,7 +230,7 @@ static void out_of_memory(void **state)
 {
     (void)state;
     assert_int_equal(fail_every_allocation(growth_scenario, NULL), 6);
-    assert_int_equal(fail_every_allocation(threshold_scenario, NULL), 12);
+    assert_int_equal(fail_every_allocation(threshold_scenario, NULL), 17);
 }
 
 int main(void)
@@ -210,6 +240,7 @@ int main(void)
         cmocka_unit_test(loss_mixing_decays_the_contrast),
         cmocka_unit_test(loss_threshold_is_where_growth_is_zero),
         cmocka_unit_test(loss_thresholds_at_their_ends),
+        cmocka_unit_test(loss_thresholds_do_not_know_units),
         cmocka_unit_test(gram_of_features),
         cmocka_unit_test(errors),
         cmocka_unit_test(out_of_memory),
