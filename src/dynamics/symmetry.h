@@ -22,6 +22,10 @@ moeg_status moeg_check_direction(const char *function, const char *name, size_t 
 /* MOEG_OK, or MOEG_EINVAL: a size of M (d x q) is 0, or it is NULL or not finite. */
 moeg_status moeg_check_matrix(const char *function, size_t d, size_t q, const double *M);
 
+/* 2^exponent times the product of n factors over that of m divisors, not 0: overflows, or underflows, no earlier than
+ * the result does. */
+double moeg_symmetry_quotient(int exponent, size_t n, const double *factors, size_t m, const double *divisors);
+
 /* MOEG_OK, or MOEG_EINVAL: rates are NULL, or one is outside its range. */
 moeg_status moeg_check_rates(const char *function, const moeg_symmetry_rates *rates);
 

@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/vector.h"
 #include "dynamics/symmetry.h"
 #include "model/model.h"
 
@@ -44,6 +45,18 @@ moeg_status moeg_check_soft_tau(const char *function, double tau)
     return moeg_fail(MOEG_EINVAL, "%s: tau must be in [1e-300, 1e300], got %g", function, tau);
 }
 
+double moeg_symmetry_quotient(int exponent, size_t n, const double *factors, size_t m, const double *divisors)
+{
+    double mantissa = 1;
+    for (size_t k = 0; k < n + m; k++) {
+        int own;
+        const double part = frexp(k < n ? factors[k] : divisors[k - n], &own);
+        mantissa = k < n ? mantissa * part : mantissa / part;
+        exponent += k < n ? own : -own;
+    }
+    return ldexp(mantissa, exponent);
+}
+
 /* With q = sqrt(lambda_u lambda_c) and r = sqrt(eta_u eta_c) sigma/tau, (r - q) (r + q) over the sum of the two terms
  * that would cancel where r is near q. */
 moeg_status moeg_symmetry_growth(double sigma, double tau, const moeg_symmetry_rates *rates, double *growth)
@@ -58,7 +71,7 @@ moeg_status moeg_symmetry_growth(double sigma, double tau, const moeg_symmetry_r
         status = moeg_check_pointer(function, "growth", growth);
     if (status != MOEG_OK)
         return status;
-    const double r = sqrt(rates->eta_u) * sqrt(rates->eta_c) * (sigma / tau);
+    const double r = moeg_symmetry_quotient(0, 3, (double[]){sqrt(rates->eta_u), sqrt(rates->eta_c), sigma}, 1, &tau);
     const double q = sqrt(rates->lambda_u) * sqrt(rates->lambda_c);
     const double half_u = rates->lambda_u / 2, half_c = rates->lambda_c / 2;
     const double sum = half_u + half_c + hypot(half_u - half_c, r);
@@ -79,10 +92,13 @@ moeg_status moeg_symmetry_threshold(double sigma, const moeg_symmetry_rates *rat
     if (status != MOEG_OK)
         return status;
     const int without_decay = rates->lambda_u == 0 || rates->lambda_c == 0;
-    const double ratio = sqrt(rates->eta_u) / sqrt(rates->lambda_u) * (sqrt(rates->eta_c) / sqrt(rates->lambda_c));
-    if (sigma > 0 && !without_decay && !isfinite(sigma * ratio))
+    const double value = without_decay
+                             ? INFINITY
+                             : moeg_symmetry_quotient(0, 3, (double[]){sigma, sqrt(rates->eta_u), sqrt(rates->eta_c)},
+                                                      2, (double[]){sqrt(rates->lambda_u), sqrt(rates->lambda_c)});
+    if (sigma > 0 && !without_decay && !isfinite(value))
         return moeg_fail(MOEG_ERANGE, "%s: the threshold overflows", function);
-    *tau = sigma == 0 ? 0 : without_decay ? INFINITY : sigma * ratio;
+    *tau = sigma == 0 ? 0 : value;
     return MOEG_OK;
 }
 
@@ -120,6 +136,18 @@ moeg_status moeg_symmetry_feature_gram(const moeg_law *law, const moeg_contrast 
     return MOEG_OK;
 }
 
+/* eta_u/tau M_i.c, products scaled by the largest factors. */
+static double drift_along(size_t q, const double *row, const double *c, double eta_u, double tau)
+{
+    int large_row, large_c;
+    double sum = 0;
+    frexp(moeg_largest(q, row), &large_row);
+    frexp(moeg_largest(q, c), &large_c);
+    for (size_t j = 0; j < q; j++)
+        sum += ldexp(row[j], -large_row) * ldexp(c[j], -large_c);
+    return moeg_symmetry_quotient(large_row + large_c, 2, (double[]){eta_u, sum}, 1, &tau);
+}
+
 moeg_status moeg_symmetry_drift(size_t d, size_t q, const double *M, const double *c, double eta_u, double tau,
                                 double *velocity)
 {
@@ -139,10 +167,7 @@ moeg_status moeg_symmetry_drift(size_t d, size_t q, const double *M, const doubl
     if (result == NULL)
         return moeg_fail_memory(function);
     for (size_t i = 0; i < d && status == MOEG_OK; i++) {
-        double sum = 0;
-        for (size_t j = 0; j < q; j++)
-            sum += M[i * q + j] * c[j];
-        result[i] = eta_u / tau * sum;
+        result[i] = drift_along(q, M + i * q, c, eta_u, tau);
         if (!isfinite(result[i]))
             status = moeg_fail(MOEG_ERANGE, "%s: velocity[%zu] overflows", function, i);
     }

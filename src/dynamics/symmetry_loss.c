@@ -192,8 +192,9 @@ static moeg_status threshold_of(const char *function, size_t d, size_t q, const 
     const moeg_status status = moeg_linalg_svd(function, d, q, N, sigma, NULL, NULL);
     if (status != MOEG_OK)
         return status;
-    const double value = sigma[0] * (sqrt(rates->eta_u) * (sqrt(rates->eta_c) / sqrt(rates->lambda_u)));
     infinite |= sigma[0] > 0 && rates->lambda_u == 0;
+    const double factors[] = {sigma[0], sqrt(rates->eta_u), sqrt(rates->eta_c)}, divisor = sqrt(rates->lambda_u);
+    const double value = infinite ? INFINITY : moeg_symmetry_quotient(0, 3, factors, 1, &divisor);
     if (!infinite && sigma[0] > 0 && !isfinite(value))
         return moeg_fail(MOEG_ERANGE, "%s: the threshold overflows", function);
     *tau = infinite ? INFINITY : sigma[0] > 0 ? value : 0;

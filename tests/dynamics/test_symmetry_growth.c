@@ -135,11 +135,36 @@ static void out_of_memory(void **state)
     assert_int_equal(fail_every_allocation(drift_scenario, NULL), 1);
 }
 
+/* Factors of which partial products leave the range of doubles, and the result does not. */
+static void partial_products_do_not_overflow(void **state)
+{
+    (void)state;
+    const double small[] = {1e-200}, zero[] = {0}, mixed[] = {1e200, 1e-250}, c[] = {1e150, 1e-10};
+    double result;
+    assert_ok(moeg_symmetry_drift(1, 1, small, small, 1, 1e-300, &result));
+    assert_relative(result, 1e-100, 10 * EPS);
+    assert_ok(moeg_symmetry_drift(1, 1, zero, small, 1e308, 1e-300, &result));
+    assert_true(result == 0);
+    assert_ok(moeg_symmetry_drift(1, 2, mixed, c, 1e-200, 1e100, &result));
+    assert_relative(result, 1e50, 10 * EPS);
+    moeg_symmetry_rates rates = {1e-200, 1e-200, 0, 0};
+    assert_ok(moeg_symmetry_growth(1e300, 1e-200, &rates, &result)); /* sigma/tau is 1e500 */
+    assert_relative(result, 1e300, 10 * EPS);
+    assert_status(moeg_symmetry_growth(1e308, 1e-208, &rates, &result), MOEG_ERANGE, "overflows");
+    rates = (moeg_symmetry_rates){1e300, 1e300, 1e-300, 1e-300};
+    assert_ok(moeg_symmetry_threshold(1e-305, &rates, &result)); /* of rates 1e600 */
+    assert_relative(result, 1e295, 10 * EPS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rates_equal_the_reference), cmocka_unit_test(growth_at_its_ends), cmocka_unit_test(drift),
-        cmocka_unit_test(errors_of_rates),           cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(partial_products_do_not_overflow),
+        cmocka_unit_test(rates_equal_the_reference),
+        cmocka_unit_test(growth_at_its_ends),
+        cmocka_unit_test(drift),
+        cmocka_unit_test(errors_of_rates),
+        cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
