@@ -72,7 +72,7 @@ if [ -z "$programs" ]; then
     # shellcheck disable=SC2086,SC2154
     require_packages $build_packages gnuplot-nox || exit 1
     echo "Building in $build_dir"
-    configure_and_build "$source_dir" "$build_dir" examples -DCMAKE_BUILD_TYPE=Release || exit 1
+    configure_and_build "$source_dir" "$build_dir" examples -DCMAKE_BUILD_TYPE=Release -DMOEG_BUILD_EXAMPLES=ON || exit 1
     programs=$build_dir/examples
 fi
 programs=$(CDPATH='' cd -- "$programs" && pwd) || exit 1

@@ -1,4 +1,4 @@
-/* Two experts that are alike part at a rate that grows as 1/tau, along the top singular pair of one matrix [P3].
+/* Two experts that are alike part at a rate that grows as 1/tau, along the top singular pair of one matrix [P1].
  *
  * Experts f +- h behind the logit difference u.x, started near h = 0 and u = 0: L = L_0 - u'M c/tau + ..., M = E[X r
  * psi'], so that (u, c) grows as exp(sigma_1(M) t/tau), unless decay lambda holds it back, tau > sigma_1/lambda. M is

@@ -11,7 +11,7 @@ usage() {
 }
 
 build_dir=$source_dir/build
-cmake_options='-DCMAKE_BUILD_TYPE=Release -DMOEG_BUILD_TESTS=ON'
+cmake_options='-DCMAKE_BUILD_TYPE=Release -DMOEG_BUILD_TESTS=ON -DMOEG_BUILD_EXAMPLES=ON'
 while [ $# -gt 0 ]; do
     case $1 in
     --build-dir)
