@@ -113,28 +113,33 @@ static int shift_to(const void *self, const moeg_ties *t, size_t tie, size_t str
 {
     (void)self;
     (void)stratum;
-    shift[0] = t->point[tie];
+    memcpy(shift, t->point + tie * t->r, t->r * sizeof *shift);
     return 1;
 }
 
-/* More places than lines are worth it for, whatever n. */
+/* More places than lines are worth it for, whatever n: 1.5 (+- e_i +- e_j), 2.1 apart or more. */
 static void many_places(void **state)
 {
     (void)state;
-    enum { MANY = 4097 };
-    static double place[MANY], square[MANY];
+    enum { WIDE = 50, MANY = 4900 };
+    static double place[MANY * WIDE], square[MANY];
     static size_t member[2 * MANY];
-    for (size_t i = 0; i < MANY; i++) {
-        place[i] = 2 * (double)(i + 1);
-        square[i] = 4;
-    }
-    moeg_ties many = {.r = 1, .size = 2, .count = MANY, .square = square, .member = member, .point = place};
+    size_t count = 0;
+    for (size_t i = 0; i < WIDE; i++)
+        for (size_t j = 0; j < i; j++)
+            for (int sign = 0; sign < 4; sign++) {
+                place[count * WIDE + i] = sign & 1 ? 1.5 : -1.5;
+                place[count * WIDE + j] = sign & 2 ? 1.5 : -1.5;
+                square[count++] = 4.5;
+            }
+    assert_int_equal(count, MANY);
+    moeg_ties many = {.r = WIDE, .size = 2, .count = MANY, .square = square, .member = member, .point = place};
     moeg_shifts shifts;
-    assert_status(moeg_shifts_init("test", 1, 1, &many, shift_to, NULL, 1 << 20, &shifts), MOEG_EUNSUPPORTED,
+    assert_status(moeg_shifts_init("test", 1, WIDE, &many, shift_to, NULL, 1 << 20, &shifts), MOEG_EUNSUPPORTED,
                   "lines would have to be drawn around more than 4096 places");
     many.count = 1000;
-    assert_ok(moeg_shifts_init("test", 1, 1, &many, shift_to, NULL, 1 << 20, &shifts));
-    assert_true(shifts.count > 1000);
+    assert_ok(moeg_shifts_init("test", 1, WIDE, &many, shift_to, NULL, 1 << 20, &shifts));
+    assert_int_equal(shifts.count, 1001);
     moeg_shifts_free(&shifts);
 }
 
