@@ -10,9 +10,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Pairs of lines of a part that the pilot looks at, fewer where these would be more than PILOT_TIMES what is drawn; and
- * the share of pairs that goes to all parts alike, and the share of those around 0 beside others, for what is not aimed
- * at, as a hard risk, lies there. */
+/* Pairs of lines of a part that the pilot looks at, fewer where these would be more than PILOT_TIMES what is drawn; the
+ * share of pairs that goes to all parts alike; and the least share of the parts around 0, where what is not aimed at
+ * lies, as a hard risk. */
 enum { PILOT = 32, PILOT_LEAST = 4, PILOT_TIMES = 2 };
 static const double FLOOR_SHARE = 0.1, CENTRE_SHARE = 0.2;
 

@@ -8,12 +8,13 @@
 #include <math.h>
 #include <string.h>
 
-/* Lines for each part more, at least, and where a tie is near, which may be all that counts; and the log of what share
- * of the nearest tie's density has to be looked at. */
+/* Lines for each part more, at least, and where a tie is near, which may be all that counts. */
 enum { LINES_EACH = 16, LINES_EACH_BESIDE = 128 };
 
 /* More parts than this take longer than rows would. */
 enum { MOST_PARTS = 4096 };
+
+/* Ties down to e^-COUNTS of the nearest one's density have to be looked at. */
 static const double COUNTS = 4.6;
 
 /* Shifts as they are found: all of a stratum's but 0. */
